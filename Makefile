@@ -16,7 +16,7 @@ PYTEST ?= WHEEL_IS_INSTALLED=1 $(BIN)/python -P -m pytest
 # What the wheel is made of; directories too, whose time says that a file has gone.
 SOURCES := $(shell find gitmem hooks templates -name __pycache__ -prune -o -print) pyproject.toml README.md LICENSE
 
-.PHONY: demo test check pins test-lowest test-slow test-servers test-clients mutants clean
+.PHONY: demo test check pins test-lowest test-slow test-power test-servers test-clients mutants clean
 
 $(VENV)/installed: $(SOURCES) constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -74,10 +74,15 @@ $(LOWEST)/installed: $(SOURCES) constraints.txt
 
 test-lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/python -P -m pytest tests/okf tests/git tests/test_config.py tests/test_files.py \
-		tests/cli/test_main.py tests/cli/test_memory.py tests/cli/test_output.py tests/cli/test_demo.py
+		tests/cli/test_main.py tests/cli/test_memory.py tests/cli/test_terminal.py tests/cli/test_demo.py
 
 test-slow: $(VENV)/installed-wheel
 	$(PYTEST) -m slow
+
+# Installs Debian's tools for xfs and btrfs (as root) and cuts the power of images of each file system; CUTS=100.
+test-power: $(VENV)/installed-wheel
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends e2fsprogs xfsprogs btrfs-progs
+	$(PYTEST) -m power -rs
 
 # Installs Debian's server packages (as root) and syncs through them: nginx, lighttpd, sshd, git daemon.
 SERVERS := git openssh-server openssh-client nginx-light fcgiwrap lighttpd openssl

@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitmem.config import Config
+from gitmem.git.git_directory import open_repository
 from gitmem.git.message import Message
-from gitmem.git.setup import open_repository
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.edits import Edits

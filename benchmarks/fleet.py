@@ -26,8 +26,8 @@ from pathlib import Path
 
 from gitmem.config import Config
 from gitmem.errors import GitMemError
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.git.objects import Oid, Person, render_commit
-from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
 from gitmem.git.transport import MACHINES
 from gitmem.memory.memory import Memory
@@ -148,7 +148,7 @@ def many_branches(where: Path, count: int) -> tuple[float, float]:
     hub = where / "many.git"
     git(where, "init", "-q", "--bare", "-b", "main", str(hub))
     repository = Repository("", str(hub))
-    file = CuratedFile.salvage(None, layout.MEMORY).add("all know", "2026-06-30T14:00:00.000Z")
+    file = CuratedFile.parse_leniently(None, layout.MEMORY).add("all know", "2026-06-30T14:00:00.000Z")
 
     def commit(text: str, parents: tuple[Oid, ...], moment: int) -> Oid:
         content = file if not parents else file.add(text, "2026-06-30T14:00:00.000Z")

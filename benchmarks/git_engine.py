@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gitmem.git.git_directory import open_repository
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 
 from benchmarks import support
 from benchmarks.support import (

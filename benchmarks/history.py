@@ -111,6 +111,7 @@ def reading(report: Report, bundle: Memory, rounds: int, index_seconds: float) -
             "diff": session_diff,
             "git diff": lambda _: timed(lambda: git(root, "diff", old, new)),
             "trace": lambda _: timed(lambda: trace(bundle, fact)),
+            "revert": lambda _: timed(lambda: bundle.revert(session=session, dry_run=True)),
             "git -S": lambda _: timed(lambda: git(root, "log", "--oneline", "-S", fact)),
         },
         rounds,
@@ -126,8 +127,9 @@ def reading(report: Report, bundle: Memory, rounds: int, index_seconds: float) -
             ratio_row(
                 "diff --session / git diff of the two trees", taken["diff"], taken["git diff"], at_most=3
             ),
+            ratio_row("why of a fact / git log -S", taken["trace"], taken["git -S"], at_most=0.5),
             ratio_row(
-                "trace over the whole history / git log -S", taken["trace"], taken["git -S"], at_most=3
+                "revert --session --dry-run / git log -S", taken["revert"], taken["git -S"], at_most=0.5
             ),
             Row("bringing the index up from nothing", index_seconds, unit="s"),
         ],

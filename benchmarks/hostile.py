@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitmem.git.remotes import Remote, Remotes
-from gitmem.git.setup import open_repository
+from gitmem.git.git_directory import open_repository
+from gitmem.git.git_settings import Remote, Remotes
 from tests.faults.hostile import Hub, Kind
 from tests.faults.hostile_commits import kind as commit_kind
 from tests.faults.hostile_ground import KINDS, lay_ground

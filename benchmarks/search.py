@@ -3,10 +3,11 @@
     python -m benchmarks.search [--quick] [--million] [--json] [--only NAME…]
 
 Sections: `query` (six-word questions at 100,000 entries, and with --million at 1,000,000, beside FTS5's own
-any-word query for the same words), `rebuild` (beside a bare loop that reads, parses and inserts the same rows;
-memory of the process), `flush` (bringing the index up after 50 events at 10,000 files, beside a full rebuild),
-`command` (`gitmem search` as a process beside `git grep`), `prefetch` (cold and warm), `peer` (hermes-okf's
-`recall()` at 10,000 concepts, where it is installed). --quick takes a tenth of every size.
+any-word query for the same words), `asked` (processor time of search, recall and unasked context), `rebuild` (beside a
+bare loop that reads, parses and inserts the same rows; memory of the process), `flush` (bringing the index up after 50
+events at 10,000 files, beside a full rebuild), `command` (`gitmem search` as a process beside `git grep`), `prefetch`
+(cold and warm), `peer` (hermes-okf's `recall()` at 10,000 concepts, where it is installed). --quick takes a tenth of
+every size.
 """
 
 from __future__ import annotations
@@ -158,6 +159,41 @@ def query(report: Report, directory: str, entries: int, *, times_bare: float, at
     report.section(f"query at {entries:,} entries", rows)
     if times_bare:
         prefetching(report, bundle, asked)
+    bare.close()
+    bundle.index.close()
+
+
+def asked_for(report: Report, directory: str, turns: int) -> None:
+    """Processor time of what is asked for, beside FTS5 with 200 snippets for the same words."""
+    bundle = bundle_of_events(os.path.join(directory, f"a{turns}"), turns)
+    bundle.index.current()
+    bare = sqlite3.connect(bundle.index.path)
+    sql = "SELECT snippet(words, 0, '', '', '…', 30) FROM words WHERE words MATCH ? ORDER BY bm25(words) LIMIT 200"
+
+    def ask_bare(question: str) -> object:
+        return bare.execute(sql, (" OR ".join(f'"{word}"' for word in question.split()),)).fetchall()
+
+    ways: dict[str, Callable[[str], object]] = {
+        "FTS5 with 200 snippets": ask_bare,
+        "search": lambda question: bundle.search(question, limit=10),
+        "recall": bundle.recall,
+        "unasked context": lambda question: context(bundle, question),
+    }
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for question in questions(bundle, 23):
+        for name, ask in ways.items():
+            began = time.process_time()
+            ask(question)
+            taken[name].append((time.process_time() - began) * 1000)
+    median = {name: sorted(found[3:])[len(found[3:]) // 2] for name, found in taken.items()}
+    search = median["search"]
+    most = {
+        "search": 3 * median["FTS5 with 200 snippets"] + 5,
+        "recall": 2 * search,
+        "unasked context": search,
+    }
+    rows = [Row(name, found, unit="ms", at_most=most.get(name)) for name, found in median.items()]
+    report.section(f"processor time of a question at {turns:,} turns", rows)
     bare.close()
     bundle.index.close()
 
@@ -369,12 +405,14 @@ def main() -> int:
     parser.add_argument("--million", action="store_true", help="also 1,000,000 entries (takes minutes)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--directory", help="where to make the bundles (default: a temporary one)")
-    parser.add_argument("--only", nargs="*", default=(), help="query rebuild flush command peer")
+    parser.add_argument("--only", nargs="*", default=(), help="query asked rebuild flush command peer")
     options = parser.parse_args()
     small = 10 if options.quick else 1
     report = Report(as_json=options.json)
     sections: dict[str, Callable[[str], None]] = {
         "query": lambda at: query(report, at, 100_000 // small, times_bare=1.5, at_least=0),
+        "asked": lambda at: asked_for(report, at, 100_000 // small),
+        "asked of few": lambda at: asked_for(report, at, 1_000),
         "rebuild": lambda at: rebuild(report, at, 100_000 // small),
         "flush": lambda at: flush(report, at, 10_000 // small),
         "command": lambda at: command(report, at, 10_000 // small),

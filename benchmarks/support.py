@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from gitmem.git.git_directory import new_repository, open_repository
 from gitmem.git.message import Message
 from gitmem.git.objects import Person
 from gitmem.git.repository import Repository
-from gitmem.git.setup import make_repository
 from gitmem.git.transaction import Draft, publish
 
 WHO = Person("benchmark", "benchmark@example.org", 1_800_000_000)
@@ -119,7 +119,9 @@ def make_bundle(root: str, files: int) -> Repository:
     """A bundle with so many entries in one commit."""
     chance = random.Random(files)
     content = {entry_path(number): entry_content(chance) for number in range(files)}
-    repository = make_repository(root)
+    with new_repository(root):
+        pass
+    repository = open_repository(root)
     publish(repository, lambda _: Draft(content, Message("init", "start"), WHO, WHO), purpose="benchmark")
     return repository
 

@@ -24,12 +24,12 @@ from pathlib import Path
 
 from gitmem.config import Config
 from gitmem.git.commit_graph import only_in
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.git.repository import Repository
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
-from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.inspect import check_incoming
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World
 from tests.servers.local import HOST, http_backend

@@ -1,4 +1,4 @@
-"""Stories for `benchmarks.taint`: what the user said, what a tool returned, and what the agent wrote into its memory.
+"""Stories for `benchmarks.provenance`: what the user said, what a tool returned, and what the agent wrote into its memory.
 
 Every other story is kept aside: it is counted, and nobody tunes for it.
 """

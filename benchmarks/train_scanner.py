@@ -223,7 +223,7 @@ You {should|must|can|have to} {try|see|visit|read|be so proud of|keep|never give
 The {staging|production|test} {server|database|token|key|certificate|bucket} {is|was|gets} {rotated|renewed|stored in the vault|backed up|moved|monitored} {every month|by the ops team|nightly|in eu-west-1|by CI}.
 {Secrets|Passwords|API keys|Credentials|Tokens} {must|should|are to} {never be committed|be stored in the vault|come from the environment|be rotated often|not be printed in logs}.
 {Always|Never|Do not|Please} {validate|log|commit|expose|hard-code|trust|sanitize} {user input|secrets|credentials|API keys|external data|tool output|tokens} {in code|on the server|before use|in the repository|without checks}.
-{Prompt injection|Jailbreaking|Data exfiltration|Memory poisoning|Tool poisoning|A supply chain attack|Model theft} {is|occurs when|means that|happens if} {an attacker|untrusted input|a malicious page|crafted text} {manipulates|tricks|overrides|influences|alters} {the model|an LLM|the agent|its behavior|the output}.
+{Prompt injection|Jailbreaking|Data exfiltration|Memory poisoning|Tool poisoning|A supply chain attack|StatisticalModel theft} {is|occurs when|means that|happens if} {an attacker|untrusted input|a malicious page|crafted text} {manipulates|tricks|overrides|influences|alters} {the model|an LLM|the agent|its behavior|the output}.
 {Attackers|Adversaries|Malicious users|Hackers} {may|can|could|often|try to} {hide instructions in|embed prompts in|bypass filters through|steal data via|abuse|extract the system prompt by} {documents|web pages|images|emails|tools|crafted queries|encoded text}.
 {To mitigate|To prevent|Defend against|Reduce the risk of} {this|prompt injection|data leaks|jailbreaks}, {apply|use|enforce|implement|require} {least privilege|input validation|output filters|human approval|content filtering|rate limits|monitoring|sandboxing}.
 {The guard|This library|Our filter|The scanner|The classifier|Rebuff|The tool} {detects|blocks|flags|scores|catches|looks for} {injection attempts|jailbreak prompts|leaked secrets|PII|toxic text|suspicious instructions|encoded payloads}{ before they reach the model|.| with a small model.| in user input.}
@@ -435,7 +435,7 @@ def quantise(weights: list[float], bias: float, threshold: float) -> bytes:
     """The weights file: one byte a feature, the few largest cut to the range."""
     largest = sorted(map(abs, weights))[-200]
     unit = largest / 127
-    return m.Model.to_bytes(
+    return m.StatisticalModel.to_bytes(
         [max(-127, min(127, round(weight / unit))) for weight in weights], unit, bias, threshold
     )
 
@@ -477,7 +477,7 @@ def main() -> int:
     data = quantise(weights, bias, options.threshold)
     print(f"trained in {time.perf_counter() - begun:.0f} s, bias {bias:.2f}")
     if options.check:
-        scanner = Scanner(Scanner.shipped().rules, m.Model.from_bytes(data))
+        scanner = Scanner(Scanner.shipped().rules, m.StatisticalModel.from_bytes(data))
         report([row for row in rows if row["aside"]], scanner, "kept aside, never trained on:")
     else:
         options.out.write_bytes(data)

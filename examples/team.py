@@ -23,9 +23,7 @@ def main(path: str) -> None:
         with gitmem.MemoryManager(memory) as manager, manager.session(agent="coder/1") as session:
             prompt = session.turn("Which database did we choose for billing?")
             print(prompt.recalled)  # what the other one decided, as data
-            session.tool_call(
-                "memory", {"action": "add", "content": "The schema of billing is in db/schema.sql"}
-            )
+            session.tool_call("remember", {"text": "The schema of billing is in db/schema.sql"})
             session.done("PostgreSQL. I put the schema into db/schema.sql.")
 
         for entry in memory.log(limit=20):

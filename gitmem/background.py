@@ -1,4 +1,4 @@
-"""Work that nobody waits for: a gitmem command as a process of its own."""
+"""Work in the background: a gitmem command as a process of its own."""
 
 from __future__ import annotations
 
@@ -41,5 +41,4 @@ def wait(seconds: float) -> None:
     _started.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_started.clear)
+os.register_at_fork(after_in_child=_started.clear)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from gitmem.errors import ConfigError
 
@@ -25,11 +25,11 @@ NOT_SETTINGS = frozenset({"GITMEM_BUNDLE", "GITMEM_SESSION", "GITMEM_DEBUG", "GI
 
 GIT_DIR_CONFIG = "<git dir>/gitmem/config"
 HERMES_YAML = "$HERMES_HOME/gitmem.yaml"
+USER_YAML = "~/.config/gitmem/config.yaml"
 HERMES_CONFIG = "$HERMES_HOME/config.yaml"
 
 MAX_FILE = 1 << 20
 
-Section = Literal["own", "host-plugin", "host-memory"]
 Value = str | bool | int | float
 
 _NAME = r"([A-Za-z_][A-Za-z0-9_]*)?"
@@ -39,15 +39,9 @@ _BOOLS = {
 }
 
 
-class About(NamedTuple):
-    """Description of one row of the table, beside its type and default."""
-
-    help: str
-    minimum: float = 0
-    pattern: str = ""
-    form: str = ""  # what the pattern asks for, in words
-    is_personal: bool = False
-    """It says where to send what to whom: a bundle, which may come from somebody else, has no say in that."""
+def _setting(default: Value, help: str, **more: Any) -> Any:  # noqa: A002 - the column's name
+    """One row of the table; `more` is any other column of `Setting`."""
+    return field(default=default, metadata={"help": help, **more})
 
 
 # --- the table -------------------------------------------------------------------------------------------
@@ -57,19 +51,17 @@ class About(NamedTuple):
 class EndpointConfig:
     """An OpenAI-compatible endpoint; without a base_url there is none, and no socket is opened."""
 
-    base_url: Annotated[str, About("where the endpoint is, up to and with /v1", is_personal=True)] = ""
-    model: Annotated[str, About("model to ask for")] = ""
+    base_url: str = _setting("", "where the endpoint is, up to and with /v1", is_personal=True)
+    model: str = _setting("", "model to ask for")
     # A name and never the key itself: `status --config` prints this.
-    api_key_env: Annotated[
-        str,
-        About(
-            "environment variable that holds the key",
-            pattern=_NAME,
-            form="the name of a variable",
-            is_personal=True,
-        ),
-    ] = ""
-    timeout: Annotated[float, About("seconds one request may take", minimum=0.1)] = 20.0
+    api_key_env: str = _setting(
+        "",
+        "environment variable that holds the key",
+        pattern=_NAME,
+        form="the name of a variable",
+        is_personal=True,
+    )
+    timeout: float = _setting(20.0, "seconds one request may take", minimum=0.1)
 
 
 Trust = Literal["follow", "mark", "hold"]
@@ -83,75 +75,74 @@ class TrustConfig:
     paid, an address, a host, a credential's place or a permission; `hold` always holds it.
     """
 
-    web: Annotated[Trust, About("what becomes of entries from the web that nobody confirmed")] = "mark"
-    mail: Annotated[Trust, About("the same for mail")] = "mark"
-    file: Annotated[Trust, About("the same for files that a tool read")] = "mark"
-    shell: Annotated[Trust, About("the same for what commands on this machine printed")] = "mark"
-    agent: Annotated[Trust, About("the same for other agents")] = "mark"
-    tool: Annotated[Trust, About("the same for any other tool")] = "mark"
-    recall: Annotated[Trust, About("the same for what was recalled from earlier sessions")] = "mark"
-    remote: Annotated[Trust, About("the same for what a shared remote brought")] = "mark"
+    web: Trust = _setting("mark", "what becomes of unconfirmed entries from the web")
+    mail: Trust = _setting("mark", "the same for mail")
+    file: Trust = _setting("mark", "the same for files that a tool read")
+    shell: Trust = _setting("mark", "the same for what commands on this machine printed")
+    agent: Trust = _setting("mark", "the same for other agents")
+    tool: Trust = _setting("mark", "the same for any other tool")
+    recall: Trust = _setting("mark", "the same for what was recalled from earlier sessions")
+    remote: Trust = _setting("mark", "the same for what a shared remote brought")
 
 
 @dataclass(frozen=True)
 class RedactConfig:
     """Texts that are redacted beside secrets."""
 
-    iban: Annotated[bool, About("redact numbers of bank accounts (IBAN) too")] = False
+    iban: bool = _setting(False, "redact numbers of bank accounts (IBAN) too")
 
 
 @dataclass(frozen=True)
 class Config:
     """All settings with their values; `origin(key)` says where each one came from."""
 
-    bundle_path: Annotated[str, About("bundle to use when no other is named")] = ""
-    agent_id: Annotated[str, About("author of the commits")] = "hermes"
-    machine: Annotated[str, About("name of this machine in commits; the host name if empty")] = ""
-    auto_snapshot: Annotated[bool, About("snapshot when a session or a plan ends")] = True
-    log_tool_calls: Annotated[bool, About("record tool calls")] = True
-    log_decisions: Annotated[bool, About("record decisions")] = True
-    use_hot_memory: Annotated[bool, About("collect events in a buffer; false writes each one at once")] = True
-    hot_memory_max: Annotated[int, About("events in the buffer before it is flushed", minimum=1)] = 50
-    flush_min_turns: Annotated[int, About("user turns before a session is distilled; 0 = never")] = 6
-    nudge_interval: Annotated[int, About("turns between two memory nudges; 0 = never")] = 10
-    transcripts: Annotated[
-        Literal["all", "summary", "text", "user-only", "off"],
-        About("what is kept of conversations"),
-    ] = "all"
-    fsync: Annotated[Literal["always", "interval", "off"], About("when the journal is fsynced")] = "interval"
-    fsync_interval_ms: Annotated[int, About("milliseconds between two fsyncs of the journal", minimum=1)] = (
-        200
+    bundle_path: str = _setting("", "bundle to use when no other is named")
+    agent_id: str = _setting("hermes", "author of the commits")
+    machine: str = _setting("", "name of this machine in commits; the host name if empty")
+    auto_snapshot: bool = _setting(True, "snapshot when a session or a plan ends")
+    log_tool_calls: bool = _setting(True, "record tool calls")
+    log_decisions: bool = _setting(True, "record decisions")
+    use_hot_memory: bool = _setting(True, "collect events in a buffer; false writes each one at once")
+    hot_memory_max: int = _setting(50, "events in the buffer before it is flushed", minimum=1)
+    flush_min_turns: int = _setting(6, "user turns before a session is distilled; 0 = never")
+    nudge_interval: int = _setting(10, "turns between two memory nudges; 0 = never")
+    transcripts: Literal["all", "summary", "text", "user-only", "off"] = _setting(
+        "all", "what is kept of conversations"
     )
-    memory_enabled: Annotated[bool, About("keep MEMORY.md")] = True
-    user_profile_enabled: Annotated[bool, About("keep USER.md")] = True
-    memory_char_limit: Annotated[int, About("characters that fit into MEMORY.md", minimum=1)] = 2200
-    user_char_limit: Annotated[int, About("characters that fit into USER.md", minimum=1)] = 1375
-    context_cadence: Annotated[int, About("turns between two recalls; 0 = never")] = 1
-    context_budget: Annotated[int, About("characters one recall may add to a turn")] = 4000
-    recall_mode: Annotated[Literal["context", "tools", "hybrid"], About("how recall reaches the agent")] = (
-        "hybrid"
+    fsync: Literal["always", "interval", "off"] = _setting("interval", "when the journal is fsynced")
+    fsync_interval_ms: int = _setting(200, "milliseconds between two fsyncs of the journal", minimum=1)
+    memory_enabled: bool = _setting(True, "keep MEMORY.md")
+    user_profile_enabled: bool = _setting(True, "keep USER.md")
+    memory_char_limit: int = _setting(2200, "characters of MEMORY.md that fit into a prompt", minimum=1)
+    user_char_limit: int = _setting(1375, "characters of USER.md that fit into a prompt", minimum=1)
+    when_full: Literal["auto", "keep", "refuse"] = _setting(
+        "auto",
+        "a fact beyond the limit: kept, or refused; auto refuses under Hermes and where a limit is set",
     )
-    context_share: Annotated[
-        float,
-        About(
-            "share of a prompt about oneself that an entry must have to be recalled unasked; of others 0.3 more"
-        ),
-    ] = 0.3
-    session_search: Annotated[bool, About("give the agent what was said in earlier sessions")] = True
-    users: Annotated[
-        Literal["separate", "shared"], About("whether users of a gateway see each other's sessions")
-    ] = "separate"
-    enforce_host_files: Annotated[bool, About("take what the scanner flags out of the host's own files")] = (
-        False
+    context_cadence: int = _setting(1, "turns between two recalls; 0 = never")
+    context_budget: int = _setting(4000, "characters one recall may add to a turn")
+    recall_mode: Literal["context", "tools", "hybrid"] = _setting("hybrid", "how recall reaches the agent")
+    context_share: float = _setting(
+        0.3,
+        "share of a prompt about oneself that an entry must have to be recalled unasked; of others 0.3 more",
     )
-    undo_tools: Annotated[bool, About("let the model itself take memory back")] = False
-    external_skills: Annotated[
-        str, About("directories with skills that are only read, as in $PATH", is_personal=True)
-    ] = ""
-    auto_sync: Annotated[bool, About("sync when a session begins or ends")] = True
-    sync_wait: Annotated[
-        float, About("seconds that the beginning of a session waits for its sync; 0 = not at all")
-    ] = 1.5
+    session_search: bool = _setting(True, "give the agent what was said in earlier sessions")
+    users: Literal["separate", "shared"] = _setting(
+        "separate", "whether users of a gateway see each other's sessions"
+    )
+    enforce_host_files: bool = _setting(False, "take what the scanner flags out of the host's own files")
+    undo_tools: bool = _setting(False, "let the model itself take memory back")
+    past_tools: bool = _setting(False, "let the model look at what was removed, and at earlier states")
+    external_skills: str = _setting(
+        "", "directories with skills that are only read, as in $PATH", is_personal=True
+    )
+    own_directories: str = _setting(
+        "", "directories whose files are your own, cloned ones too, as in $PATH", is_personal=True
+    )
+    auto_sync: bool = _setting(True, "sync when a session begins or ends")
+    sync_wait: float = _setting(
+        1.5, "seconds that the beginning of a session waits for its sync; 0 = not at all"
+    )
     trust: TrustConfig = TrustConfig()
     redact: RedactConfig = RedactConfig()
     distiller: EndpointConfig = EndpointConfig()
@@ -171,16 +162,15 @@ class Config:
         value: Value = found
         return value
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(_table())
-
-    def __len__(self) -> int:
-        return len(_table())
-
     @property
     def ignored(self) -> tuple[str, ...]:
         """Settings that the bundle's own directory gives and that only the user's files may give."""
         return self._ignored
+
+    def given(self, values: Mapping[str, Any]) -> Config:
+        """Return these settings with values that a program gives, which count as set even where they are the default."""
+        origins = {**self._origins, **dict.fromkeys(values, "the program")}
+        return replace(self, **values, _origins=MappingProxyType(origins))
 
     def origin(self, key: str) -> str:
         """Return where the value of `key` came from: a variable, a file, or `default`."""
@@ -201,7 +191,9 @@ class Setting(NamedTuple):
     minimum: float = 0
     pattern: str = ""
     form: str = ""
+    """Form that the pattern asks for, in words."""
     is_personal: bool = False
+    """It says where to send what to whom: a bundle, which may come from somebody else, has no say in that."""
 
     @property
     def env(self) -> str:
@@ -220,25 +212,23 @@ class Setting(NamedTuple):
         return f"{kind} of at least {self.minimum:g}"
 
 
-def _rows(table: type, defaults: Any, prefix: str = "") -> Iterator[Setting]:
-    hints = get_type_hints(table, include_extras=True)
+def _rows(table: type, prefix: str = "") -> Iterator[Setting]:
+    hints = get_type_hints(table)
     for column in fields(table):
-        key, hint, default = prefix + column.name, hints[column.name], getattr(defaults, column.name)
-        if column.name.startswith("_"):
-            continue
+        key, kind = prefix + column.name, hints[column.name]
+        default: Any = column.default
         if is_dataclass(default):
-            yield from _rows(type(default), default, f"{key}.")
-            continue
-        kind, about = get_args(hint)
-        choices = get_args(kind) if get_origin(kind) is Literal else ()
-        name: Any = "choice" if choices else kind.__name__
-        yield Setting(key, name, default, about.help, choices, *about[1:])
+            yield from _rows(kind, f"{key}.")
+        elif column.metadata:
+            choices = get_args(kind) if get_origin(kind) is Literal else ()
+            name: Any = "choice" if choices else kind.__name__
+            yield Setting(key, name, default, choices=choices, **column.metadata)
 
 
 @cache
 def settings() -> tuple[Setting, ...]:
     """Every setting. Buys "`gitmem log -n 20`": made when it is asked for, and most commands find nothing set."""
-    return tuple(_rows(Config, Config()))
+    return tuple(_rows(Config))
 
 
 @cache
@@ -253,28 +243,25 @@ def setting_named(key: str, source: str) -> Setting:
     return _table()[key]
 
 
-@cache
-def _groups() -> frozenset[str]:
-    return frozenset(key.partition(".")[0] for key in _table() if "." in key)
-
-
 # --- sources ---------------------------------------------------------------------------------------------
 
 
 class ConfigFile(NamedTuple):
-    """A parsed source. Only in `host-memory` are keys that are not ours left alone."""
+    """A parsed source; where the host shares it, keys that are not ours are left alone."""
 
     origin: str
     values: Mapping[Any, Any]
-    section: Section = "own"
+    is_shared: bool = False
 
 
-def parse_file(text: str, origin: str, section: Section = "own") -> ConfigFile:
+def parse_file(text: str, origin: str) -> ConfigFile:
     """The settings in a YAML text (`key: value` lines are YAML)."""
-    return ConfigFile(origin, _mapping(_yaml(text, origin), origin), section)
+    return ConfigFile(origin, _mapping(_yaml(text, origin), origin))
 
 
-def sources(git_dir_config: str = "", hermes_yaml: str = "", hermes_config: str = "") -> list[ConfigFile]:
+def sources(
+    git_dir_config: str = "", hermes_yaml: str = "", hermes_config: str = "", user_yaml: str = ""
+) -> list[ConfigFile]:
     """The files in their order, from their texts; a file that is not there is an empty text."""
     host = _mapping(_yaml(hermes_config, HERMES_CONFIG), HERMES_CONFIG)
     plugins = host.get("plugins")
@@ -284,9 +271,10 @@ def sources(git_dir_config: str = "", hermes_yaml: str = "", hermes_config: str 
     return [
         parse_file(git_dir_config, GIT_DIR_CONFIG),
         parse_file(hermes_yaml, HERMES_YAML),
-        ConfigFile(plugin_origin, _mapping(plugin, plugin_origin), "host-plugin"),
+        ConfigFile(plugin_origin, _mapping(plugin, plugin_origin)),
         # The host's own section: in a form that we do not know it says nothing to us.
-        ConfigFile(f"{HERMES_CONFIG} (memory)", memory if isinstance(memory, Mapping) else {}, "host-memory"),
+        ConfigFile(f"{HERMES_CONFIG} (memory)", memory if isinstance(memory, Mapping) else {}, True),
+        parse_file(user_yaml, USER_YAML),
     ]
 
 
@@ -373,9 +361,9 @@ def _mapping(found: object, origin: str) -> Mapping[Any, Any]:
 
 def _flat(file: ConfigFile) -> Iterator[tuple[str, object]]:
     """Known keys with their values; groups may be nested (`distiller: {model: x}`) or dotted."""
-    foreign_allowed = file.section == "host-memory"
+    groups = {key.partition(".")[0] for key in _table() if "." in key} if file.values else set()
     for name, raw in file.values.items():
-        if isinstance(name, str) and name in _groups():
+        if isinstance(name, str) and name in groups:
             if raw is None:
                 continue
             if not isinstance(raw, Mapping):
@@ -388,7 +376,7 @@ def _flat(file: ConfigFile) -> Iterator[tuple[str, object]]:
         for key, value in pairs:
             if key in _table():
                 yield key, value
-            elif not foreign_allowed:
+            elif not file.is_shared:
                 raise _unknown(key, file.origin, _table())
 
 

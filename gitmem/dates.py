@@ -1,4 +1,4 @@
-"""Dates as people say them: `friday`, `last week`, `3d`, `28 Oct`, `2026-W45`, `yesterday 18:00`.
+"""Dates as people say them: `friday`, `last week`, `3d`, `28 Oct`, `2026-W45`, `yesterday 18:00`; and those in a text.
 
     span("last week", now=now)   # from Monday to Sunday of the week before this one
 
@@ -9,17 +9,18 @@ What people say is a stretch of time. A revision means its end (how the memory s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 UNDERSTOOD = (
-    "now, today, yesterday, friday, last night, last week, last month, 3d, 2w, a week ago, 2 hours ago, noon, 18:00, "
-    "yesterday 18:00, 28 Oct, October, 2026-10-28, 2026-10-28 18:00, 2026-10, 2026-W45"
+    "now, today, yesterday, friday, last week, last month, 3d, 2w, a week ago, 2 hours ago, 18:00, yesterday 18:00, "
+    "28 Oct, October, 2026-10-28, 2026-10-28 18:00, 2026-10, 2026-W45"
 )
 """What can be written, for a message to somebody whose words were not understood."""
 
 
-class Span(NamedTuple):
+class Period(NamedTuple):
     """A stretch of time; a moment is one that ends where it starts."""
 
     start: datetime
@@ -31,10 +32,8 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
     "november", "december",
 )  # fmt: skip
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_CLOCKS = {"noon": (12, 0), "midday": (12, 0), "midnight": (0, 0)}
-_PARTS = {"morning": (6, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
-"""Hours from and to, counted from the day's beginning: a night ends on the next day."""
+_COUNTED = "one two three four five six seven eight nine ten"
+_NUMBERS = {"a": 1, "an": 1, **{word: count for count, word in enumerate(_COUNTED.split(), 1)}}
 _UNITS = {
     "second": "seconds", "minute": "minutes", "hour": "hours", "day": "days", "week": "weeks", "month": "months",
     "year": "years", "sec": "seconds", "min": "minutes", "mo": "months", "h": "hours", "d": "days", "w": "weeks",
@@ -44,7 +43,7 @@ _LONG_AGO = 100_000
 _MOMENT = timedelta(microseconds=1)
 
 
-def span(text: str, *, now: datetime) -> Span | None:
+def span(text: str, *, now: datetime) -> Period | None:
     """The stretch of time that a text names; None for one that is no date."""
     words = " ".join(text.lower().replace(",", " ").split())
     for lead in ("since ", "on ", "at ", "in "):
@@ -60,45 +59,31 @@ def span(text: str, *, now: datetime) -> Span | None:
 # Moments
 
 
-def _moment(given: str, words: str, now: datetime) -> Span | None:
+def _moment(given: str, words: str, now: datetime) -> Period | None:
     if words == "now":
-        return Span(now, now)
+        return _exactly(now)
     if (back := _ago(words)) is not None:
         count, unit = back
-        moment = _months_before(now, count) if unit == "months" else None
-        moment = _months_before(now, 12 * count) if unit == "years" else moment
-        if moment is None:
-            moment = _elapsed(now, timedelta(**{unit: count}))
-        return Span(moment, moment)
-    if "t" in words and (exact := _iso(given, now)) is not None:
-        return Span(exact, exact)
-    if (
-        re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{1,2}:.*[+z-].*", words)
-        and (exact := _iso(given, now)) is not None
-    ):
-        return Span(exact, exact)
-    return None
+        months = {"months": count, "years": 12 * count}.get(unit, 0)
+        return _exactly(_months_before(now, months) if months else _elapsed(now, timedelta(**{unit: count})))
+    if "t" not in words and not re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{1,2}:.*[+z-].*", words):
+        return None
+    try:
+        exact = datetime.fromisoformat(given.upper())
+    except ValueError:
+        return None
+    return _exactly(exact if exact.tzinfo else exact.replace(tzinfo=now.tzinfo))
 
 
 def _ago(words: str) -> tuple[int, str] | None:
     """A number and a unit: `3d`, `2w ago`, `a week ago`, `10 minutes ago`."""
     short = re.fullmatch(r"(\d{1,6}) ?(min|mo|h|d|w|y)(?: ago)?", words)
-    long = re.fullmatch(
-        r"(\d{1,6}|an?|the|[a-z]{3,6}) (second|sec|minute|min|hour|day|week|month|year)s? ago", words
+    found = short or re.fullmatch(
+        rf"(\d{{1,6}}|{'|'.join(_NUMBERS)}) (second|sec|minute|min|hour|day|week|month|year)s? ago", words
     )
-    found = short or long
     if found is None:
         return None
-    number = found[1]
-    if number.isdigit():
-        count = int(number)
-    elif number in ("a", "an"):
-        count = 1
-    elif number in _NUMBERS:
-        count = _NUMBERS.index(number) + 1
-    else:
-        return None
-    return min(count, _LONG_AGO), _UNITS[found[2]]
+    return min(_NUMBERS.get(found[1]) or int(found[1]), _LONG_AGO), _UNITS[found[2]]
 
 
 def _elapsed(now: datetime, length: timedelta) -> datetime:
@@ -121,106 +106,63 @@ def _months_before(now: datetime, count: int) -> datetime:
     return now.replace(year=year, month=month + 1, day=min(now.day, monthrange(year, month + 1)[1]))
 
 
-def _iso(given: str, now: datetime) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(given.strip().upper())
-    except ValueError:
+# A day, with or without a time
+
+
+def _day_and_time(words: str, now: datetime) -> Period | None:
+    found = re.fullmatch(r"(?:(.*?) )?(?:at )?(\d{1,2}):(\d{2})(?::(\d{2}))?", words)
+    if found is None:
+        day = _day(words, now)
+        return _until(day, day + timedelta(days=1)) if day is not None else None
+    day = _day(found[1] or "today", now)
+    if day is None:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
-
-
-# A day, with a time or a part of the day
-
-
-def _day_and_time(words: str, now: datetime) -> Span | None:
-    rest, clock = _split_clock(words)
-    if clock is not None:
-        if not rest:  # the last time that the clock showed it
-            moment = _at(_midnight(now), *clock)
-            return _exactly(moment if moment <= now else _at(_midnight(now) - timedelta(days=1), *clock))
-        day = _day(rest, now)
-        return _exactly(_at(day, *clock)) if day is not None else None
-    day = _day(words, now)
-    if day is not None:
-        return _hours(day, 0, 24)
-    name, _, part = words.rpartition(" ")
-    if part not in _PARTS:
-        return None
-    if name == "last":
-        name = "yesterday"
-    day = _midnight(now) if name == "this" else _day(name, now)
-    return _hours(day, *_PARTS[part]) if day is not None else None
-
-
-def _split_clock(words: str) -> tuple[str, tuple[int, int, int] | None]:
-    """Return what stands before a time of day, and the time; `at` between them is left out."""
-    rest, _, last = words.rpartition(" ")
-    if last in _CLOCKS:
-        return rest.removesuffix(" at"), (*_CLOCKS[last], 0)
-    found = re.fullmatch(r"(?:(.*?) )?(?:at )?(\d{1,2})(?::(\d{2})(?::(\d{2}))?)? ?(am|pm)?", words)
-    if found is None or (found[3] is None and found[5] is None):
-        return words, None
-    hour = int(found[2])
-    if found[5]:
-        if not 1 <= hour <= 12:
-            raise ValueError("no such hour")
-        hour = hour % 12 + (12 if found[5] == "pm" else 0)
-    if hour > 23 or int(found[3] or 0) > 59 or int(found[4] or 0) > 59:
-        raise ValueError("no such time")
-    return found[1] or "", (hour, int(found[3] or 0), int(found[4] or 0))
+    moment = day.replace(hour=int(found[2]), minute=int(found[3]), second=int(found[4] or 0))
+    if not found[1] and moment > now:  # the last time that the clock showed it
+        moment -= timedelta(days=1)
+    return _exactly(moment)
 
 
 def _day(words: str, now: datetime) -> datetime | None:
     """The beginning of the day that is named."""
     today = _midnight(now)
-    if words == "today":
-        return today
-    if words == "yesterday":
-        return today - timedelta(days=1)
-    if words in ("day before yesterday", "the day before yesterday"):
-        return today - timedelta(days=2)
+    named = ("today", "yesterday", "day before yesterday")
+    if words.removeprefix("the ") in named:
+        return today - timedelta(days=named.index(words.removeprefix("the ")))
     weekday = _named(words.removeprefix("last "), _DAYS)
     if weekday is not None:
         return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
     if found := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})|(\d{4})(\d{2})(\d{2})", words):
         year, month, day = (int(number) for number in found.groups() if number)
         return today.replace(year=year, month=month, day=day)
-    if found := re.fullmatch(r"(\d{4})-?w(\d{2})-?([1-7])", words):
-        return _of_week(int(found[1]), int(found[2]), int(found[3]), today)
     return _day_of_month(words, today)
 
 
 def _day_of_month(words: str, today: datetime) -> datetime | None:
-    """`28 Oct`, `Oct 28th`, `28. October 2025`, `28.10.2025`; without a year the last one that was."""
-    first = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?([a-z]+)\.?(?: (\d{4}))?", words)
-    second = re.fullmatch(r"([a-z]+)\.? (\d{1,2})(?:st|nd|rd|th|\.)?(?: (\d{4}))?", words)
-    dotted = re.fullmatch(r"(\d{1,2})\. ?(\d{1,2})\.(?: ?(\d{4}))?", words)
-    if first:
-        day, month, year = int(first[1]), _named(first[2], _MONTHS), first[3]
-    elif second:
-        day, month, year = int(second[2]), _named(second[1], _MONTHS), second[3]
-    elif dotted:
-        day, month, year = int(dotted[1]), int(dotted[2]) - 1, dotted[3]
-    else:
+    """`28 Oct`, `Oct 28th`, `28. October 2025`; without a year the last one that was."""
+    nth, year = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?", r"(?: (?P<year>\d{4}))?"
+    found = re.fullmatch(rf"{nth} (?:of )?(?P<month>[a-z]+)\.?{year}", words)
+    found = found or re.fullmatch(rf"(?P<month>[a-z]+)\.? {nth}{year}", words)
+    month = _named(found["month"], _MONTHS) if found else None
+    if found is None or month is None:
         return None
-    if month is None:
-        return None
-    if year:
-        return today.replace(year=int(year), month=month + 1, day=day)
+    day = int(found["day"])
+    if found["year"]:
+        return today.replace(year=int(found["year"]), month=month + 1, day=day)
     for back in range(9):  # 29 February is up to eight years away
         try:
-            found = today.replace(year=today.year - back, month=month + 1, day=day)
+            moment = today.replace(year=today.year - back, month=month + 1, day=day)
         except ValueError:
             continue
-        if found <= today:
-            return found
+        if moment <= today:
+            return moment
     return None
 
 
 # Longer stretches
 
 
-def _stretch(words: str, now: datetime) -> Span | None:
+def _stretch(words: str, now: datetime) -> Period | None:
     today = _midnight(now)
     which, _, unit = words.partition(" ")
     if which in ("this", "last") and unit in ("week", "month", "year"):
@@ -233,7 +175,8 @@ def _stretch(words: str, now: datetime) -> Span | None:
             start = _months_before(start, months)
         return _months(start, months)
     if found := re.fullmatch(r"(\d{4})-?w(\d{2})", words):
-        start = _of_week(int(found[1]), int(found[2]), 1, today)
+        monday = datetime.fromisocalendar(int(found[1]), int(found[2]), 1)
+        start = today.replace(year=monday.year, month=monday.month, day=monday.day)
         return _until(start, start + timedelta(days=7))
     if found := re.fullmatch(r"(\d{4})-(\d{2})", words):
         return _months(today.replace(year=int(found[1]), month=int(found[2]), day=1), 1)
@@ -245,10 +188,9 @@ def _stretch(words: str, now: datetime) -> Span | None:
         return None
     if year:
         return _months(today.replace(year=int(year), month=month + 1, day=1), 1)
-    start = today.replace(month=month + 1, day=1)
-    latest = (
-        today.replace(day=1) if not words.startswith("last ") else _months_before(today.replace(day=1), 1)
-    )
+    start, latest = today.replace(month=month + 1, day=1), today.replace(day=1)
+    if words.startswith("last "):
+        latest = _months_before(latest, 1)
     return _months(start if start <= latest else start.replace(year=start.year - 1), 1)
 
 
@@ -266,38 +208,97 @@ def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
-def _at(day: datetime, hour: int, minute: int, second: int = 0) -> datetime:
-    return day.replace(hour=hour, minute=minute, second=second)
-
-
-def _hours(day: datetime, start: int, end: int) -> Span:
-    return _until(day + timedelta(hours=start), day + timedelta(hours=end))
-
-
-def _months(start: datetime, count: int) -> Span:
+def _months(start: datetime, count: int) -> Period:
     years, month = divmod(start.month - 1 + count, 12)
     return _until(start, start.replace(year=start.year + years, month=month + 1))
 
 
-def _until(start: datetime, end: datetime) -> Span:
+def _until(start: datetime, end: datetime) -> Period:
     """From one moment up to just before another."""
-    return Span(start, end - _MOMENT)
+    return Period(start, end - _MOMENT)
 
 
-def _exactly(moment: datetime) -> Span:
-    return Span(moment, moment)
+def _exactly(moment: datetime) -> Period:
+    return Period(moment, moment)
 
 
-def _of_week(year: int, week: int, day: int, today: datetime) -> datetime:
-    found = datetime.fromisocalendar(year, week, day)
-    return today.replace(year=found.year, month=found.month, day=found.day)
+# Dates in a text
+
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in _MONTHS if name not in ("march", "may")) + "|sept"
+_NTH = r"\d{1,2}(?:st|nd|rd|th)?"
+_YEAR = r"(?:19|20)\d\d"
+_BEFORE = r"(?:in|of|by|since|during|early|late|mid|last|this|until|before|after|around|on)"
+_ANY_MONTH = rf"(?:{_MONTH}|march|mar|may)"
+_PHRASE = re.compile(
+    rf"\b(?:today|(?:the day before )?yesterday|(?:last |on |this past )?(?:{'|'.join(_DAYS)})"
+    rf"|(?:last|this|past) (?:week|month|year)|(?:\d{{1,3}}|{'|'.join(_NUMBERS)}) (?:day|week|month|year)s? ago"
+    rf"|(?:{_BEFORE} )?(?:{_YEAR}[- ]\d\d(?:[- ]\d\d)?|{_NTH} (?:of )?{_ANY_MONTH}(?:,? (?:of )?{_YEAR})?"
+    rf"|{_ANY_MONTH}\.? (?:{_NTH}(?!:)(?:,? {_YEAR})?|{_YEAR})|(?:{_MONTH}))"
+    # March and may are months only beside something that makes them one, and so is a year.
+    rf"|{_BEFORE} (?:march|mar|may)|(?:{_BEFORE}|year|summer|winter|spring|autumn|fall) {_YEAR})\b"
+)
+_LEAD = re.compile(rf"^(?:{_BEFORE}|this past|year|summer|winter|spring|autumn|fall) (?!week|month|year)")
+_LENGTHS = {"days": 1, "weeks": 7, "months": 30, "years": 365}
+
+
+class Mention(NamedTuple):
+    """A stretch of time, and for how many days behind it people still talk about it."""
+
+    start: datetime
+    end: datetime
+    echo: int = 14
+    weight: float = 1.0
+
+    def nearness(self, moment: datetime) -> float:
+        """1 within the stretch, less the later behind it, 0 elsewhere."""
+        if moment < self.start - timedelta(days=1):
+            return 0.0
+        if moment <= self.end:
+            return self.weight
+        days = (moment - self.end) / timedelta(days=1)
+        return self.weight * max(0.0, 1 - days / self.echo) if self.echo else 0.0
+
+
+def without_mentions(text: str) -> str:
+    """Return a text in small letters without its dates."""
+    return _PHRASE.sub(" ", text)
+
+
+def mentions(text: str, *, now: datetime) -> list[Mention]:
+    """Return the dates in a text; words like `last week` count from `now`, and days are those of its time zone."""
+    found: list[Mention] = []
+    for match in _PHRASE.finditer(" ".join(text.lower().split())[:2000]):
+        found += _mentioned(match[0], now)
+    return found[:8]
+
+
+def _mentioned(phrase: str, now: datetime) -> Iterator[Mention]:
+    if (back := _ago(phrase)) is not None:
+        days = _LENGTHS[back[1]]
+        middle = now - timedelta(days=min(back[0] * days, _LONG_AGO))
+        slack = timedelta(days=max(1, days // 2))
+        yield Mention(middle - slack, middle + slack, echo=days)
+    elif phrase.startswith("past "):
+        yield Mention(now - timedelta(days=_LENGTHS[f"{phrase[5:]}s"]), now, echo=0)
+    else:
+        words = _LEAD.sub("", phrase)
+        is_iso = re.match(rf"{_YEAR}[- ]", words)
+        words = words.replace(" ", "-") if is_iso else words
+        is_month = re.search(rf"\b{_ANY_MONTH}\b", words) is not None
+        # Without a year any of the last ones may be meant.
+        for earlier in range(4 if is_month and not re.search(_YEAR, words) else 1):
+            if (found := span(words, now=now - timedelta(days=365.25 * earlier))) is None:
+                continue
+            days = (found.end - found.start).days
+            echo = (14 if days < 1 else 7 if days < 32 else 0) if is_month or is_iso else 0
+            yield Mention(found.start, found.end + _MOMENT, echo, 0.5 if days > 300 else 1.0)
 
 
 # The other way: a moment as people say it
 
 _DAY = 86400
 _RATHER_TWO = ("week", "month")
-"""Units that are told from two on: 13 days say more than a week."""
+"""Units that are used from two on: 13 days say more than a week."""
 _AGES = {"minute": 60, "hour": 3600, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY, "year": 365 * _DAY}
 
 
@@ -308,10 +309,7 @@ def age(moment: datetime, *, now: datetime) -> str:
         return "in the future"
     if seconds < 60:
         return "just now"
-    longest = [
-        unit for unit, length in _AGES.items() if seconds >= length * (2 if unit in _RATHER_TWO else 1)
-    ]
-    unit = longest[-1]
+    unit = [name for name, length in _AGES.items() if seconds >= length * (1 + (name in _RATHER_TWO))][-1]
     count = int(seconds // _AGES[unit])
     return f"{count} {unit}{'s' if count != 1 else ''} ago"
 

@@ -15,10 +15,11 @@ GitMemError                 exit 1: it failed; the message says what happened an
 │   └── Refused             the gate or the store refuses this content; nothing was changed
 │       ├── BlockedContent  the scanner blocks the text; `result` says why
 │       ├── BlockedSkill    the guard blocks the skill; `findings` says where and why
-│       ├── TakesMuch       an undo that would take more than half of the memory, and nobody said that it is meant
+│       ├── TakesMuch       an undo that would take more than half of the memory, without a word that it is meant
 │       └── StoreRefusal    the curated store cannot do it; says how full it is and what it holds
 ├── RemoteError             a remote could not be reached, or would not do what was asked
 │   ├── RefusedFetch        something in what it sent must not enter; nothing of it did
+│   ├── RefusedPush         its rules do not let a ref be set; trying again does not help
 │   ├── RewrittenRemote     its history does not continue what was seen there before
 │   └── UnrelatedHistories  it holds another memory: no commit in common
 ├── EndpointError           the model endpoint gave no usable answer
@@ -151,6 +152,10 @@ class RemoteError(GitMemError):
 
 class RefusedFetch(RemoteError):
     pass
+
+
+class RefusedPush(RemoteError):
+    """The remote does not take it, however often it is tried."""
 
 
 class RewrittenRemote(RemoteError):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
 from typing import ClassVar
 
-from gitmem.errors import BundleUnusable, ConfigError
+from gitmem.errors import BundleUnusable, ConfigError, InvalidContent
 from gitmem.permissions import PRIVATE, create
 
-_BINARY: int = getattr(os, "O_BINARY", 0)
-_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-READ = os.O_RDONLY | _BINARY | _NO_LINK
-WRITE = os.O_RDWR | _BINARY | _NO_LINK
-"""How files that only we write are opened: as bytes, and never through a link."""
+_NO_LINK = os.O_NOFOLLOW
+READ = os.O_RDONLY | _NO_LINK
+WRITE = os.O_RDWR | _NO_LINK
+"""How files that only we write are opened: never through a link."""
 
 # Files that a crash may leave in the work tree have this name, which the bundle's exclude file covers.
 TEMPORARY = ".gitmem-tmp-"
@@ -55,14 +55,14 @@ class DiskGroup:
 
     def write(self, path: str, data: bytes, *, mode: int = PRIVATE, in_place: bool = False) -> None:
         """Write a file; `in_place` leaves what stands behind `data` in an older, longer file."""
-        flags = os.O_WRONLY | os.O_CREAT | _BINARY | _NO_LINK | (0 if in_place else os.O_TRUNC)
+        flags = os.O_WRONLY | os.O_CREAT | _NO_LINK | (0 if in_place else os.O_TRUNC)
         descriptor = create(path, flags, mode)
         self._ours.append(descriptor)
         write_all(descriptor, data)
         self.add(descriptor)
 
     def add(self, descriptor: int) -> None:
-        """Take in a file that was written already; whoever opened it closes it."""
+        """Take in a file that was written already; the caller closes it."""
         self._waiting.append(descriptor)
 
     def add_directory(self, path: str) -> None:
@@ -73,8 +73,9 @@ class DiskGroup:
 
     def start(self) -> None:
         """Let the disk begin, while the caller goes on with something else."""
-        self._flushing = start_flushing(self._waiting)
-        self._waiting = []
+        descriptors, self._waiting = self._waiting, []
+        waiters = _DiskWaiters.shared()
+        self._flushing = waiters.start(descriptors) if waiters else partial(_flush_in_turn, descriptors)
 
     def wait(self) -> None:
         """Every byte of the group is on disk when this returns."""
@@ -86,12 +87,6 @@ class DiskGroup:
         """Put the group on disk at once."""
         self.start()
         self.wait()
-
-
-def start_flushing(descriptors: Sequence[int]) -> Callable[[], None]:
-    """Flush files side by side; what is given waits for it, and must be called before they are closed."""
-    waiters = _DiskWaiters.shared()
-    return waiters.start(descriptors) if waiters is not None else partial(_flush_in_turn, descriptors)
 
 
 def _flush_in_turn(descriptors: Sequence[int]) -> None:
@@ -133,7 +128,7 @@ class _DiskWaiters:
             self.do(partial(_flush_and_tell, descriptor, answers))
 
         def wait() -> None:
-            # All are waited for before a failure is told: the caller closes its files then.
+            # All are waited for before a failure is raised: the caller closes its files then.
             for error in [answers.get() for _ in descriptors]:
                 if error is not None:
                     raise error
@@ -174,8 +169,7 @@ def close_later(descriptors: Sequence[int]) -> None:
         close() if waiters is None else waiters.do(close)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_DiskWaiters.forget)
+os.register_at_fork(after_in_child=_DiskWaiters.forget)
 
 
 def disk_error(error: OSError) -> BundleUnusable:
@@ -189,30 +183,29 @@ def disk_error(error: OSError) -> BundleUnusable:
 
 def durable_directory(path: str) -> None:
     """The directory's names are on disk when this returns, where the system can do that."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except PermissionError:  # Windows opens no directories
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)
+    with _opened(path, os.O_RDONLY) as descriptor:
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
 
 
-def make_durable(root: str, paths: Iterable[str]) -> None:
-    """Files below `root`, those that are still there, are on disk when this returns."""
-    if _durable_file_system(root):
+_MANY = 64
+
+
+def make_durable(root: str, paths: Sequence[str]) -> None:
+    """Files below `root`, those that are still there, are on disk with their names when this returns."""
+    if len(paths) > _MANY and _durable_file_system(root):
         return
     directories = {root}
     for path in paths:
         full = os.path.join(root, *path.split("/"))
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            with _opened(full, WRITE) as descriptor:
+            with _opened(full, os.O_RDONLY | _NO_LINK) as descriptor:
                 os.fsync(descriptor)
-            directories.add(os.path.dirname(full))
+            while (full := os.path.dirname(full)) not in directories:
+                directories.add(full)
     for directory in directories:
         durable_directory(directory)
 
@@ -231,7 +224,6 @@ def _durable_file_system(path: str) -> bool:
 
 @contextlib.contextmanager
 def _opened(path: str, flags: int, mode: int = PRIVATE) -> Iterator[int]:
-    flags |= _BINARY
     descriptor = create(path, flags, mode) if flags & os.O_CREAT else os.open(path, flags)
     try:
         yield descriptor
@@ -273,7 +265,7 @@ def replace_file(
 
 @contextlib.contextmanager
 def about(path: str) -> Iterator[None]:
-    """An error of the system in here names `path`: that of a scratch file beside it tells nobody anything."""
+    """An error of the system in here names `path`: that of a scratch file beside it helps no reader."""
     try:
         yield
     except OSError as error:
@@ -286,7 +278,7 @@ def replacement(
 ) -> Iterator[Callable[[], None]]:
     """A file written beside another program's, to be put in its place by calling what is given.
 
-    It has the mode of the file that it replaces, or `mode` where there is none. Whoever follows links gives
+    It has the mode of the file that it replaces, or `mode` where there is none. A caller that follows links gives
     the path behind them.
     """
     import tempfile
@@ -313,7 +305,7 @@ def replacement(
 
 
 def write_new(path: str, data: bytes, *, mode: int = PRIVATE, durable: bool = False) -> os.stat_result:
-    """Write a file that nobody else knows of; gives its stat."""
+    """Write a file that no other process knows of; gives its stat."""
     with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, mode) as descriptor:
         write_all(descriptor, data)
         if durable:
@@ -322,7 +314,7 @@ def write_new(path: str, data: bytes, *, mode: int = PRIVATE, durable: bool = Fa
 
 
 def write_open(path: str, data: bytes, *, mode: int = PRIVATE) -> tuple[int, os.stat_result]:
-    """Write a file that nobody else knows of; gives its descriptor, which is still open, and its stat."""
+    """Write a file that no other process knows of; gives its descriptor, which is still open, and its stat."""
     descriptor = create(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, mode)
     try:
         write_all(descriptor, data)
@@ -339,6 +331,28 @@ def read_file(path: str) -> bytes | None:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def open_regular(path: str, *, follow: bool = False) -> int:
+    """Open a file of another program to read it; raises InvalidContent for a pipe or a device, which may have no end.
+
+    A link is refused unless it is to be followed.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else _NO_LINK))
+    except OSError as error:
+        reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+        raise InvalidContent(f"{path} cannot be read ({reason}).") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InvalidContent(f"{path} is not a regular file.")
+    return descriptor
+
+
+def read_regular(path: str) -> bytes:
+    """Read a file of another program; raises InvalidContent for anything but a regular file."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read()
 
 
 def begin_file(path: str, head: bytes) -> int:

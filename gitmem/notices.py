@@ -8,50 +8,29 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-Kind = Literal[
-    "as-of-merge",
-    "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
-    "embeddings-sent", "endpoint-has-it",
-    "entry-held", "event-redacted", "events-recovered", "file-not-committed", "flood",
-    "head-elsewhere", "hidden-came",
-    "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
-    "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
-    "kept-part", "kept-rewritten", "kept-wording", "many-removed", "model-answer", "plan-steps-open", "recall-not-noted",
-    "rule-ignored", "rules-not-accepted", "secret-came", "secret-found", "secret-redacted", "setting-ignored",
-    "skill-file-held",
-    "skill-file-refused", "skill-file-retracted", "skill-file-unwritable", "skill-file-withheld",
-    "branch-of-another", "branch-refused", "branch-waits",
-    "snapshot-moved", "snapshot-twice", "step-was-done", "taken-kept", "turn-cut-short",
-    "work-tree-behind",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One thing that somebody may want to know."""
+    """One thing that a person may want to know."""
 
-    kind: Kind
+    kind: str
     subject: str = ""
     """What it is about: a path, a name, an id."""
     detail: str = ""
     """What was seen there."""
 
-    @property
-    def remedy(self) -> str:
-        """Return what to do about it, where anything can be done."""
-        return _REMEDIES.get(self.kind, "").format(subject=shlex.quote(self.subject))  # in a command
-
     def __str__(self) -> str:
-        said = _WORDS[self.kind].format(subject=self.subject, detail=self.detail)
-        return f"{said} {self.remedy}".strip()
+        """The sentence for a person; `{quoted}` in it is the subject as an argument of a command."""
+        quoted = shlex.quote(self.subject)
+        return WORDS[self.kind].format(subject=self.subject, detail=self.detail, quoted=quoted)
 
 
-_WORDS: dict[Kind, str] = {
+WORDS = {
     "as-of-merge": "main never was at {subject}: searched as of {detail}, the merge that brought it.",
     "call-not-recorded": "A call of {subject} was not recorded: {detail}",
-    "clock-behind": "The clock says {subject}, and the newest commit is of {detail}: one of them is wrong.",
+    "clock-behind": "The clock says {subject}, and the newest commit is of {detail}: one of them is wrong. "
+    "If it is the clock, set it: what is written now has its date.",
     "dates-wrong": "What came has dates that cannot be right ({detail} on {subject}): order goes by the history.",
     "distiller-failed": "The distiller failed ({detail}); the rules were used instead.",
     "endpoint-failed": "{detail} The {subject} worked without a model.",
@@ -66,65 +45,64 @@ _WORDS: dict[Kind, str] = {
     "file-not-committed": "{detail} It is left as it is, uncommitted.",
     "head-elsewhere": (
         "HEAD is {subject} and not on main: a search answers for what is checked out if main was ever there, "
-        "all else for main."
+        "all else for main. `git checkout main` brings both together."
     ),
     "hidden-came": "{subject} is not shown to agents: {detail}.",
-    "hook-foreign": "The git hook {subject} is somebody else's and was left alone.",
+    "hook-foreign": "The git hook {subject} is not gitmem's and was left alone. See `gitmem check`.",
     "host-entry-held": "An entry of {subject} is kept out of the versioned memory as {detail}.",
     "host-entry-refused": "An entry of {subject} is not versioned: {detail}",
-    "host-file-emptied": "{detail} at once, and no agent said why.",
+    "host-file-emptied": "{detail} at once, and no agent said why. `gitmem revert {quoted}` brings them back.",
     "host-file-left": "{detail} Until then gitmem leaves {subject} alone.",
     "host-followed": (
         "Brought along for {subject}: {detail}. "
         "Running sessions keep their current prompt; new sessions see the change."
     ),
     "host-left-behind": "The files of {subject} were not brought along: {detail}",
+    "index-behind": "The search index is being brought up to date in the background: the newest is not found yet.",
     "index-private": "Searched without the index on disk: {detail}.",
     "index-rebuilt": "The search index is rebuilt: {detail}.",
     "journal-damaged": "In a journal that was left behind: {detail}",
     "journal-kept": "{detail}",
-    "many-removed": "{subject} lost {detail} at once, by hand or by another program: `gitmem undo` brings them back.",
+    "many-removed": "{subject} at once, by hand or by another program: `gitmem revert {detail}` brings them back.",
     "kept-part": "{subject}: {detail} was changed again since, so it stays.",
     "kept-rewritten": "{subject}: rewritten since, so it stays.",
     "kept-wording": "{subject}: changed again since, so the later wording stays ({detail}).",
     "model-answer": "{detail}",
+    "person-removed": "{subject}: a person removed {detail!r}, so an agent does not bring it back.",
     "plan-steps-open": "{subject} is finished with open steps: {detail}.",
     "recall-not-noted": "What was recalled was not noted ({detail}).",
+    "records-hidden": "{subject} takes back {detail} of sessions that are here: agents do not get them any more.",
     "rule-ignored": "A rule in {subject} is ignored: {detail}",
-    "rules-not-accepted": "{subject} has rules that nobody accepted on this machine.",
+    "rules-not-accepted": "{subject} has rules that are not accepted on this machine. "
+    "Look at it, then run `gitmem scan --accept-rules`.",
     "secret-came": "{subject} seems to hold a secret ({detail}).",
     "secret-found": "{subject}, which came from a remote, seems to hold a secret ({detail}).",
     "secret-redacted": "A secret that was written into {subject} is redacted: {detail}",
-    "setting-ignored": "`{subject}` in {detail} is ignored: a bundle may come from somebody else.",
+    "setting-ignored": "`{subject}` in {detail} is ignored: a memory may be another person's. "
+    "Set it in $HERMES_HOME/gitmem.yaml or in the environment.",
+    "skill-file-both": "{subject} was changed here and in a linked directory: what it was here is kept as {detail}.",
     "skill-file-held": "{subject} is kept out of the versioned memory as {detail}.",
     "skill-file-refused": "A file of the skill {subject} is not versioned: {detail}",
-    "skill-file-retracted": "{subject} was taken back earlier and is taken out again.",
     "skill-file-unwritable": "The skill file {subject} cannot be written ({detail}).",
-    "skill-file-withheld": "{subject} is not written for the agent: the scanner flags it.",
-    "snapshot-moved": "The snapshot {subject!r} was moved on {detail}: yours stays as it is.",
+    "skill-file-withheld": "{subject} is not written for the agent: the scanner flags it. See `gitmem scan`.",
+    "snapshot-moved": "The snapshot {subject!r} was moved on {detail}: yours stays as it is. "
+    "If that was meant, run `gitmem snapshot --delete {quoted}` and `gitmem sync`.",
+    "branch-erased": "The branch {subject} on the remote had a history that was {detail}: it is deleted there, and only "
+    "what else it held is kept.",
     "branch-of-another": "The branch {subject} has commits that name another machine: {detail}.",
     "branch-refused": "{subject} takes no branch of this machine ({detail}): allow it to push branches in/*, or many "
     "machines that sync at once wait for each other.",
     "branch-waits": "The branch {subject} on the remote is left out: {detail}",
+    "snapshot-stays": "The snapshot {subject!r} stays: `gitmem snapshot --delete {subject}` removes it.",
     "snapshot-twice": "Another machine has a snapshot {subject!r} too: it is called {detail!r} here.",
     "step-was-done": "Step {subject} was done already; nothing was changed.",
-    "flood": "{subject} brings {detail} at once, more than the store has room for: they count as unconfirmed.",
-    "taken-kept": "{subject} takes {detail} away; they stay until a person looks.",
+    "flood": "{subject} brings {detail} at once, more than the store has room for: they count as unconfirmed. "
+    "See `gitmem review`; `gitmem undo` takes the sync back.",
+    "sync-hidden": "What {subject} brought is hidden on this machine only. `gitmem revert ID` takes a commit back "
+    "everywhere.",
+    "taken-kept": "{subject} takes {detail} away; they stay until a person looks. See `gitmem review`.",
     "turn-cut-short": "The last session ended in the middle of a turn: what the user said is kept.",
     "work-tree-behind": "{detail}",
-}
-
-_REMEDIES: dict[Kind, str] = {
-    "clock-behind": "If it is the clock, set it: what is written now has its date.",
-    "head-elsewhere": "`git checkout main` brings both together.",
-    "host-file-emptied": "`gitmem revert {subject}` brings them back.",
-    "hook-foreign": "See `gitmem check`.",
-    "rules-not-accepted": "Look at it, then run `gitmem scan --accept-rules`.",
-    "setting-ignored": "Set it in $HERMES_HOME/gitmem.yaml or in the environment.",
-    "skill-file-withheld": "See `gitmem scan`.",
-    "flood": "See `gitmem review`; `gitmem undo` takes the sync back.",
-    "taken-kept": "See `gitmem review`.",
-    "snapshot-moved": "If that was meant, run `gitmem snapshot --delete {subject}` and `gitmem sync`.",
 }
 
 

@@ -19,7 +19,7 @@ _TRIES = 10
 
 
 class Scratch:
-    """The scratch directory of this process below `top`; it goes when nobody here uses it, if it is empty then."""
+    """The scratch directory of this process below `top`; it goes when it is no longer used here, if it is empty then."""
 
     _open: ClassVar[weakref.WeakValueDictionary[str, Scratch]] = weakref.WeakValueDictionary()
 
@@ -94,5 +94,3 @@ def _sweep_directory(directory: str) -> None:
 
     shutil.rmtree(directory, ignore_errors=True)
     lock.remove()
-    if os.path.isdir(directory):  # where a file that is open cannot be removed
-        os.rmdir(directory)

@@ -189,7 +189,11 @@ def _remove_toml(text: str, keys: Keys) -> str:
 
 # --- JSON, also with comments ----------------------------------------------------------------------------
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\],:]|[^\s{}\[\],:"/]+', re.DOTALL)
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
+_KEY = re.compile(rf"[\s,]*({_STRING})\s*:\s*", re.DOTALL)
+_COMMA = re.compile(r"\s*,")
 
 
 class _Member(NamedTuple):
@@ -201,53 +205,42 @@ class _Member(NamedTuple):
     end: int
 
 
-def _tokens(text: str, start: int = 0) -> list[re.Match[str]]:
-    """Find what is neither white space nor a comment."""
-    return [one for one in _TOKEN.finditer(text, start) if not one[0].startswith(("//", "/*"))]
+def _without_comments(text: str) -> str:
+    """JSON with blanks in the place of comments, of the same length."""
+    return _COMMENT.sub(lambda one: one[1] or re.sub(r"[^\n]", " ", one[0]), text)
+
+
+def _strict(text: str) -> str:
+    """The same without a comma behind the last item."""
+    return _LAST_COMMA.sub(lambda one: one[1] or " ", _without_comments(text))
 
 
 def _load_json(text: str) -> Any:
-    """Read JSON with comments, and with a comma behind the last item."""
-    found = [one[0] for one in _tokens(text)]
-    kept = (
-        one for one, after in zip(found, [*found[1:], ""], strict=True) if one != "," or after not in "}]"
-    )
-    return json.loads(" ".join(kept))
+    return json.loads(_strict(text))
 
 
-def _members(text: str, opening: int) -> list[_Member]:
-    """Find the members of the object that opens there."""
+def _members(bare: str, opening: int) -> list[_Member]:
+    """Find the members of the object that opens there, in strict JSON."""
     members: list[_Member] = []
-    depth, key, value, last = 0, None, 0, opening
-    tokens = _tokens(text, opening)
-    for one, following in zip(tokens, [*tokens[1:], tokens[-1]], strict=True):
-        if depth == 1 and one[0] in ",}" and key is not None:
-            members.append(_Member(json.loads(key[0]), key.start(), value, last))
-            key = None
-        depth += (one[0] in "{[") - (one[0] in "}]")
-        if not depth:
-            return members
-        if depth == 1 and one[0] == ":":
-            value = following.start()
-        elif depth == 1 and key is None and one[0].startswith('"'):
-            key = one
-        last = one.end()
-    _refuse()
+    end = opening + 1
+    while key := _KEY.match(bare, end):
+        end = json.JSONDecoder().raw_decode(bare, key.end())[1]
+        members.append(_Member(json.loads(key[1]), key.start(1), key.end(), end))
+    return members
 
 
 def _json_way(text: str, keys: Keys) -> tuple[int, list[_Member], int]:
     """Go down to the last object on the way that is there: where it opens, its members, how deep it is."""
-    top = next((one.start() for one in _tokens(text)), 0)
-    if not text[top:].startswith("{"):
-        _refuse()
-    members = _members(text, top)
+    bare = _strict(text)
+    top = len(bare) - len(bare.lstrip())
+    members = _members(bare, top)
     for depth, key in enumerate(keys[:-1]):
         inside = next((one for one in members if one.key == key), None)
         if inside is None:
             return top, members, depth
         if text[inside.value] != "{":
             _refuse()
-        top, members = inside.value, _members(text, inside.value)
+        top, members = inside.value, _members(bare, inside.value)
     return top, members, len(keys) - 1
 
 
@@ -272,14 +265,12 @@ def _put_json(text: str, keys: Keys, value: Any) -> str:
 def _remove_json(text: str, keys: Keys) -> str:
     _, members, _ = _json_way(text, keys)
     at = next(number for number, one in enumerate(members) if one.key == keys[-1])
-    one = members[at]
-    following = _tokens(text, one.end)[0]
-    if following[0] == ",":
-        after = re.match(r"[ \t]*\r?\n?[ \t]*", text[following.end() :])
-        return text[: one.start] + text[following.end() + (after.end() if after else 0) :]
-    if at:  # the last one: the comma before it goes
-        comma = _tokens(text, members[at - 1].end)[0]
-        return text[: comma.start()] + text[comma.end() : one.start].rstrip() + text[one.end :]
+    one, bare = members[at], _without_comments(text)
+    if comma := _COMMA.match(bare, one.end):
+        rest = text[comma.end() :]
+        return text[: one.start] + re.sub(r"\A[ \t]*\r?\n?[ \t]*", "", rest)
+    if at and (comma := _COMMA.match(bare, members[at - 1].end)):  # the last one: the comma before it goes
+        return text[: comma.end() - 1] + text[comma.end() : one.start].rstrip() + text[one.end :]
     return text[: one.start].rstrip() + text[one.end :].lstrip()
 
 

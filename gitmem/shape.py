@@ -27,25 +27,32 @@ SHAPES: dict[str, str] = {
     "author: Person = commit.author, committer: Person = commit.committer, session: str?, agent: str?, machine: str?, "
     "reason: str?, pulled_from: str?, trailers: {[str]}, counts~: {int}",
     "ShownCommit": "*entry: LogEntry, message: str = entry.commit.message, changes~: [Change] = diff, "
-    "unified~: str = unified()",
+    "unified~: str = unified(diff)",
     "ShownSession": "*state: SessionState, commits: [LogEntry], changes: [Change]",
     "ShownEntry": "path: str, *story: Blamed",
+    "ShownSnapshot": "*snapshot: Snapshot, changes: [Change] = since",
+    "ShownFile": "path: str, commit: str, kind: str, size: int = data.#, text: str?, base64: str? = base64(), "
+    "entries: [Entry], links: [{path: str = target, exists: bool}], backlinks: [str] = sources()",
+    "ShownDirectory": "path: str, commit: str, kind: str, names: [str]",
+    "Diff": "from: str? = old, to: str? = new, session: str?, changes~: [Change], "
+    "files~: [{path: str, counts: {int}}] = by_file(changes), unified~: str = unified(.)",
     "Wording": "text: str, *by: Origin",
     "Blamed": "id: str = entry.key.id, space: str = entry.key.space, text: str = entry.text, at: str? = entry.at, "
     "introduced: Origin, last_changed: Origin = changed, times_changed: int = times, replaced: str?, "
     "earlier: [Wording], first: Origin?, verified: str?, verified_here: bool, left: Origin?",
-    "Life": "path: str, space: str = key.space, id: str = key.id, text: str, introduced: Origin = came, left: Origin?",
-    "Exposed": "session: str, in_prompt: bool, certain: bool, recalled_for: [str], wrote: [str] = written()",
-    "Reached": "commit: str = entry.id, session: str?, path: str = change.path, text: str = change.new.text, "
+    "Life": "path: str, space: str = key.space, id: str = key.id, text: str, introduced: Origin = came, left: Origin?, "
+    "said: [str]",
+    "Exposed": "session: str, in_prompt: bool, recalled_for: [str], wrote: [str] = written()",
+    "Derived": "commit: str = entry.id, session: str?, path: str = change.path, text: str = change.new.text, "
     "why: str?, taken: bool",
-    "Traced": "text: str, entries: [Life] = lives, sessions: [Exposed] = exposed, "
-    "reached: {[Reached]} = by_group(), command: str, command_for_all: str",
+    "Traced": "text: str, entries: [Life] = lives, sessions: [Exposed] = exposed, derived: [Derived], command: str?",
     "LearnedItem": "kind: str = noun, op: str, path: str, text: str = title, was: str?, about: str?, "
     "confirmed: bool = is_confirmed()",
     "Learned": "items: [LearnedItem], in_short: [str], event_count: int = record.events, "
     "session_count: int = record.sessions.#",
     "News": "*item: LearnedItem, by_commit: Origin? = by",
-    "Digest": "since: str, until: str, topics: {[News]} = by_topic(), restores: [Origin], waiting: [Pending], "
+    "Digest": "since: str, until: str, topics: {[News]} = by_topic(), restores: [Origin], reviewed: [Origin], "
+    "waiting: [Pending], "
     "event_count: int = record.events, session_count: int = record.sessions.#",
     "Chapter": "session: str?, title: str, kind: str = chapter_kind(), started: str = iso(started), "
     "ended: str = iso(ended), agent: str? = entry.agent, machine: str? = entry.machine, commits: [str] = commit_ids(), "
@@ -54,13 +61,13 @@ SHAPES: dict[str, str] = {
     "Snapshot": "name: str, commit: str, automatic: bool = is_automatic, note: str?, at: str = iso(time)",
     "Restored": "to: str = target, commit: str?, withheld: int, dry_run: bool, changes: [Change]",
     "Reverted": "reverted: [str] = commit_oids(), commit: str?, dry_run: bool, changes: [Change] = knowledge(changes), "
-    "kept: [str], derived: [str] = derived_lines(), reached: {[Reached]} = by_group()",
+    "kept: [str], derived: [Derived]",
     "Undoable": "*entry: LogEntry, what: str, commits: [str] = commit_oids()",
     # The curated store, sessions, plans
     "Answer": "changed: bool, held: [str], target: str, message: str, usage: int, limit: int, percent: int, "
-    "entry_count: int = count, note: str?, suggestion: str?, commit: str?",
+    "entry_count: int = count, note: str?, suggestion: str?, near: [Entry], commit: str?",
     "Fact": "id: str = entry.key.id, at: str? = entry.at, replaces: str? = entry.replaces, text: str = entry.text, "
-    "unconfirmed: str?, blame: Blamed?",
+    "unconfirmed: str?, pinned: bool, share: int, blame: Blamed?",
     "Store": "usage: int, limit: int, entries: [Fact] = facts",
     "Facts": "memory: Store?, user: Store?",
     "FrozenBlock": "commit: str, hash: str, text: str",
@@ -86,8 +93,10 @@ SHAPES: dict[str, str] = {
     "Recalled": "sessions: [Recap] = recaps, withheld: int",
     "Reading": "*about: About, lines: [Line], left_out: int",
     # Other machines and programs
+    "Steps": "agent: str, place: str, changed: bool, dry_run: bool, "
+    "steps: [{state: str = 0, what: str = 1}], warnings: [str], content: str?",
     "Remote": "name: str, url: str = shown_url(), mode: str, consent: bool, shared: bool",
-    "RemoteStanding": "*remote: Remote, ahead: int, behind: int, last_success: str?, last_error: str?, "
+    "RemoteStatus": "*remote: Remote, ahead: int, behind: int, last_success: str?, last_error: str?, "
     "last_error_at: str?, failures: int, next_try: str?",
     "Synced": "remote: str, commit: str = tip, received: int, sent: int, checked_entries: int = checked, held: [str], "
     "snapshots: [str], branch: str?, dry_run: bool, review: {told: str? = waiting} = ., takes_away: str? = taken, "
@@ -97,7 +106,7 @@ SHAPES: dict[str, str] = {
     "beside: [str], receipts: [str], left_over: [str] = left, remotes: [str], commit: str?",
     "Imported": "form: str = format, dry_run: bool, commit_count: int = commits, entry_count: int = entries, "
     "event_count: int = events, file_count: int = files, session_count: int = sessions, removed_count: int = removed, "
-    "known_count: int = known, held: [str], redacted: [str], problems: [str]",
+    "known_count: int = known, held: [str], redacted: [str], problems: [str], unread: [str]",
     "Exported": "form: str = format, where: str, paths: [str] = files, entry_count: int = entries",
     # Safety
     "Pending": "id: str, kind: str, path: str, text: str, why: str, at: str?, session: str?, source: str?",
@@ -116,16 +125,17 @@ SHAPES: dict[str, str] = {
     "LastSession": "session: str = state.id, title: str? = session_title(state), open: bool = is_open, "
     "started: str? = state.@started, ended: str? = state.@ended, agent: str? = state.@agent, "
     "machine: str? = state.@machine, learned: Learned = learned(changes)",
-    "StoreUsage": "target: str, path: str, entry_count: int, usage: int, limit: int",
+    "StoreUsage": "target: str, path: str, entry_count: int, usage: int, limit: int, tokens: int, "
+    "not_in_block: [str] = left_out",
     "PendingEdit": "path: str, change: str, problem: str?",
     "Status": "bundle: str, git_dir: str, commit: str = newest.id, subject: str = newest.subject, at: str = newest.at, "
     "format: int, file_count: int = paths.#, concept_count: int, store: Weight = weight, curated: [StoreUsage], "
-    "last_session: LastSession?, events_waiting: int, remotes: [RemoteStanding], "
+    "last_session: LastSession?, events_waiting: int, remotes: [RemoteStatus], "
     "review: {counts: {int} = waiting_counts, told: str? = waiting_in_words} = ., last_gc: str? = last_gc(), "
     "hand_edits: [PendingEdit], problems: [str]",
     "Weight": "loose: int, packs: int, bytes: int",
 }
-_NAMES = {"learned.Item": "LearnedItem", "review.Item": "Pending"}
+_NAMES = {"review.Item": "Pending"}
 """Shapes of classes whose names two modules have."""
 
 
@@ -214,7 +224,7 @@ def _is_record(change: Any) -> bool:
 
 
 def _shown_url(remote: Any) -> str:
-    from gitmem.git.transport import shown_url
+    from gitmem.git.remote_address import shown_url
 
     return shown_url(remote.url)
 
@@ -225,16 +235,27 @@ def _learned(changes: Iterable[Any]) -> Any:
     return learned(changes)
 
 
-def _by_group(one: Any) -> dict[str, list[Any]]:
-    from gitmem.memory.history.reach import GROUPS
-
-    return {group: [reached for reached in one.reached if reached.group == group] for group in GROUPS}
-
-
 def _by_topic(digest: Any) -> dict[str, list[Any]]:
     from gitmem.memory.history.digest import TOPICS
 
     return {topic.lower().replace(" ", "_"): digest.of(topic) for topic in TOPICS}
+
+
+def counts_by_file(changes: Iterable[Any]) -> list[Json]:
+    """Return how many entries of each file were added, removed, changed and moved."""
+    found: dict[str, Json] = {}
+    for change in changes:
+        row = found.setdefault(
+            change.path, {"path": change.path, "counts": dict.fromkeys(COUNTED.values(), 0)}
+        )
+        row["counts"][COUNTED[change.op]] += 1
+    return list(found.values())
+
+
+def _base64(file: Any) -> str:
+    import base64
+
+    return "" if file.text is not None else base64.b64encode(file.data).decode()
 
 
 def written_line(change: Any) -> str:
@@ -249,6 +270,7 @@ def knowledge(changes: Iterable[Any]) -> list[Any]:
     return [change for change in changes if not change.path.startswith("retractions/")]
 
 
+COUNTED = {"add": "added", "remove": "removed", "change": "changed", "move": "moved"}
 _OF_A_SESSION = (
     "title", "status", "started", "ended", "source", "platform", "model", "agent", "machine", "parent",
     "type", "session", "counts", "generated",
@@ -256,14 +278,14 @@ _OF_A_SESSION = (
 
 COMPUTED: dict[str, Callable[[Any], Any]] = {
     "archived_texts": lambda done: [text for store in done.archived for text in store.texts],
-    "by_group": _by_group,
+    "base64": _base64,
+    "by_file": counts_by_file,
     "by_topic": _by_topic,
     "chapter_kind": lambda one: "session" if one.session else one.entry.kind,
     "commit_ids": lambda one: [entry.id for entry in one.commits],
     "commit_oids": lambda done: [commit.oid for commit in done.commits],
     "content": lambda view: view.text if view.is_text else None,
     "counts": lambda state: state.concept.meta.get("counts") or {},
-    "derived_lines": lambda done: [f"{entry.id[:8]} {entry.commit.subject}" for entry in done.derived],
     "is_confirmed": lambda item: not item.unconfirmed,
     "is_record": _is_record,
     "iso": _iso,
@@ -273,8 +295,9 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
     "more": lambda state: {k: v for k, v in state.concept.meta.items() if k not in _OF_A_SESSION},
     "session_title": lambda state: "" if state.get("title") == f"Session {state.id}" else state.get("title"),
     "shown_url": _shown_url,
-    "unified": lambda shown: "".join(shown.diff.unified()),
-    "written": lambda one: [written_line(reached.change) for reached in one.wrote],
+    "sources": lambda file: [edge.source for edge in file.backlinks],
+    "unified": lambda diff: "".join(diff.unified()),
+    "written": lambda one: [written_line(derived.change) for derived in one.wrote],
 }
 
 
@@ -304,10 +327,10 @@ class Field:
 
 @cache
 def fields_of(name: str) -> tuple[Field, ...]:
-    return Reader(SHAPES[name]).fields()
+    return Notation(SHAPES[name]).fields()
 
 
-class Reader:
+class Notation:
     """Read the notation of the table."""
 
     def __init__(self, text: str) -> None:

@@ -1,6 +1,6 @@
 """The state directory, `<git dir>/gitmem/`: every name in it, and how it is read and written.
 
-It belongs to one machine and is never committed; docs/format.md lists the same names, and says what is lost with each.
+It belongs to one machine and is never committed; docs/format.md says what each name is for, and what is lost with it.
 """
 
 from __future__ import annotations
@@ -16,34 +16,24 @@ if TYPE_CHECKING:
     from gitmem.scratch import Scratch
 
     Format = Literal["json", "jsonl", "text", "sqlite", "lock", "directory"]
-    Erase = Literal["scrub", "drop", "keep"]
+    Erase = Literal["scrub", "drop", "keep", "link"]
 
 
 class Name:
     """One name below the state directory. `<...>` in it stands for a key; a `/` ends the name of a directory."""
 
-    __slots__ = ("_after", "_before", "deletable", "erase", "format", "pattern", "purpose", "writer")
+    __slots__ = ("_after", "_before", "deletable", "erase", "format", "pattern")
 
-    def __init__(
-        self,
-        pattern: str,
-        form: Format,
-        purpose: str,
-        writer: str,
-        *,
-        deletable: bool = True,
-        erase: Erase = "scrub",
-    ) -> None:
+    def __init__(self, pattern: str, form: Format, *, deletable: bool = True, erase: Erase = "scrub") -> None:
         self.pattern: Final = pattern
         self.format: Final = form
-        self.purpose: Final = purpose
-        self.writer: Final = writer
-        """The module of gitmem that writes it; empty where a person does."""
         self.deletable: Final = deletable
         """Whether a person may delete it while no gitmem runs."""
         self.erase: Final = erase
-        """What an erase does: `scrub` text and ids of commits, `drop` what is made again, `keep` what it writes itself."""
-        before, _, after = pattern.replace("/", os.sep).rstrip(os.sep).partition("<")
+        """What an erase does: `scrub` text and ids of commits, `drop` what is made again, `keep` what must stay as it is,
+        `link` what a live process holds or writes, so that it goes on.
+        """
+        before, _, after = pattern.rstrip("/").partition("<")
         self._before: Final = before
         self._after: Final = after.partition(">")[2]
 
@@ -57,10 +47,10 @@ class Name:
     def has(self, path: str) -> bool:
         """Say whether a path from the state directory is of this name."""
         if self.format == "directory":
-            return path.startswith(self._before + os.sep)
+            return path.startswith(self._before + "/")
         is_one = path.startswith(self._before) and path.endswith(self._after)
         key = path[len(self._before) : len(path) - len(self._after)] if is_one else ""
-        return path == self._before if "<" not in self.pattern else bool(key) and os.sep not in key
+        return path == self._before if "<" not in self.pattern else bool(key) and "/" not in key
 
     def key(self, file: str) -> str:
         """The key of a file in the name's directory; empty where the file has another name."""
@@ -69,245 +59,46 @@ class Name:
         return file[len(before) : len(file) - len(self._after)] if is_one else ""
 
 
-CONFIG = Name("config", "text", "settings of this bundle on this machine", "", deletable=False)
+CONFIG = Name("config", "text", deletable=False)
 
 # Names with `_` are written under names of their writer's own making: a lock beside a journal, what SQLite needs.
 
 # Commits
 
-LOCKS = Name(
-    "locks/<what>",
-    "lock",
-    "held while a commit (`bundle`), gc, a sync, the making of the index or a look at a host's files runs; who took it last",
-    "locks",
-    erase="keep",
-)
-PENDING = Name(
-    "pending",
-    "text",
-    "the last commit, under way or `settled`",
-    "git.commit_note",
-    deletable=False,
-    erase="keep",
-)
-INDEX_SEEN = Name(
-    "index-seen",
-    "text",
-    "git's index as it was last found to hold what a tip holds",
-    "git.index_file",
-)
-CLOCKS = Name(
-    "clocks",
-    "json",
-    "how wrong the clocks of the history are, up to a commit",
-    "git.commit_graph",
-    erase="drop",
-)
-TMP = Name(
-    "tmp/",
-    "directory",
-    "a directory for each process that runs: files on their way to their place, a fetch while it is checked",
-    "scratch",
-    erase="keep",
-)
-LAST_GC = Name(
-    "last-gc", "json", "the size of the object store after the last housekeeping", "git.housekeeping"
-)
-
-ERASING = Name(
-    "erasing/",
-    "directory",
-    "an erase that is decided and not finished: the history, refs and files that take the place of the old ones",
-    "git.replacement",
-    deletable=False,
-    erase="keep",
-)
-ERASED_COMMITS = Name(
-    "erased-commits",
-    "text",
-    "a line for each commit that an erase rewrote: `<old> <new>`",
-    "memory.erase.beside",
-    deletable=False,
-    erase="keep",
-)
+LOCKS = Name("locks/<what>", "lock", erase="link")
+PENDING = Name("pending", "text", deletable=False, erase="drop")
+CACHE = Name("cache/<what>", "json", erase="drop")
+TMP = Name("tmp/", "directory", erase="drop")
+ERASED = Name("erased", "text", deletable=False, erase="keep")
 
 # Capture
 
-JOURNAL = Name(
-    "journal/<id>.jsonl",
-    "jsonl",
-    "events that wait for a flush, one file for each writer",
-    "memory.capture.journal",
-    deletable=False,
-)
-_JOURNAL_LOCK = Name(
-    "journal/<id>.lock", "lock", "held by the journal's writer while it runs", "locks", erase="keep"
-)
-_JOURNAL_NEW = Name(
-    "journal/<id>.new", "jsonl", "a journal that is being rewritten", "memory.capture.journal"
-)
-_JOURNAL_DAMAGED = Name(
-    "journal/<id>.damaged",
-    "jsonl",
-    "a recovered journal with lines that cannot be read, kept for a person",
-    "memory.capture.abandoned",
-)
-SESSION = Name("session", "json", "the session that `session start` opened here", "memory.capture.sessions")
-LAST_SNAPSHOT = Name(
-    "last-snapshot", "text", "the newest automatic snapshot and its commit", "memory.snapshots"
-)
+JOURNAL = Name("journal/<id>.jsonl", "jsonl", deletable=False, erase="link")
+_JOURNAL_LOCK = Name("journal/<id>.lock", "lock", erase="link")
+_JOURNAL_NEW = Name("journal/<id>.new", "jsonl", erase="drop")
+_JOURNAL_DAMAGED = Name("journal/<id>.damaged", "jsonl", erase="link")
+SESSION = Name("session", "json")
 
 # The gate
 
-RELEASES = Name(
-    "releases",
-    "json",
-    "texts that a person released from the scanner here",
-    "memory.gate.scan",
-    deletable=False,
-)
-RULES_ACCEPTED = Name(
-    "rules-accepted",
-    "text",
-    "the version of the bundle's own scanner rules that a person accepted here",
-    "memory.gate.scan",
-    deletable=False,
-)
-SCANNED_WITH = Name(
-    "scanned-with",
-    "text",
-    "the rules with which the whole tree was last found clean",
-    "memory.gate.audit",
-    erase="drop",
-)
-FOREIGN = Name(
-    "foreign",
-    "json",
-    "entries that others brought, by hash: which remote, whether they wait for a person or came into a full store",
-    "memory.gate.foreign",
-    deletable=False,
-)
-TAKEN = Name(
-    "taken",
-    "json",
-    "entries that a remote took away and that stay until a person looks, by hash",
-    "memory.gate.taken",
-    deletable=False,
-)
-TAKEN_LATELY = Name(
-    "taken-lately",
-    "json",
-    "what remotes took away from each store within a day, by hash",
-    "memory.gate.taken",
-)
-PULLED = Name(
-    "pulled",
-    "text",
-    "a line for each fetch, `<their tip> <our tip> <remote>`: what came from elsewhere, and from where",
-    "memory.provenance",
-    deletable=False,
-)
+LEDGER = Name("ledger", "json", deletable=False)
+HELD = Name("held/<id>", "json", deletable=False)
+PULLED = Name("pulled", "text", deletable=False)
 
 # Search
 
-INDEX = Name("index.db", "sqlite", "the search index", "memory.indexing", erase="drop")
-_INDEX_PART = Name(
-    "index.db-<part>", "sqlite", "what SQLite keeps beside the search index", "index.database", erase="drop"
-)
-INDEX_NEW = Name(
-    "index.new.db", "sqlite", "a search index while it is built", "memory.indexing", erase="drop"
-)
-_INDEX_NEW_PART = Name(
-    "index.new.db-<part>", "sqlite", "what SQLite keeps beside it", "index.database", erase="drop"
-)
+INDEX = Name("index.db", "sqlite", erase="drop")
+_INDEX_PART = Name("index.db-<part>", "sqlite", erase="drop")
+INDEX_NEW = Name("index.new.db", "sqlite", erase="drop")
+_INDEX_NEW_PART = Name("index.new.db-<part>", "sqlite", erase="drop")
 
-# Sync
+# Sync and hosts
 
-CLONING = Name(
-    "cloning",
-    "text",
-    "the address of a clone under way, or of one that was killed: the same `gitmem clone` again finishes it",
-    "memory.upkeep.clone",
-)
-SYNC = Name(
-    "sync/<remote>.json",
-    "json",
-    "how the last sync ended, when to try again, the snapshots seen there, what is on our branch there",
-    "memory.sync.remote_state",
-)
-
-# A host that keeps files of its own
-
-HOST_LINK = Name(
-    "host/link", "json", "the Hermes home whose files belong to this bundle", "hosts.hermes.host_link"
-)
-HOST_MEMORY = Name(
-    "host/MEMORY.md",
-    "text",
-    "the host's MEMORY.md as both sides last agreed on it",
-    "hosts.hermes.memory_files",
-    erase="keep",
-)
-HOST_USER = Name(
-    "host/USER.md",
-    "text",
-    "the host's USER.md as both sides last agreed on it",
-    "hosts.hermes.memory_files",
-    erase="keep",
-)
-HOST_STATE = Name(
-    "host/state",
-    "json",
-    "entries that had no room in the host's files, and the notices that are used",
-    "hosts.hermes.memory_files",
-)
-SKILL_LIST = Name(
-    "skill-list", "json", "what each skill says of itself, at the last listing", "memory.skills.catalog"
-)
-SKILL_LINKS = Name(
-    "skill-links",
-    "json",
-    "directories of agents that skills are kept in step with, as both sides last agreed on them",
-    "memory.skills.links",
-)
-HOST_SKILLS = Name(
-    "host/skills", "json", "the host's skills as both sides last agreed on them", "hosts.hermes.skill_files"
-)
-HOST_LAST_SESSION = Name(
-    "host/last-session", "json", "the commit at which the last session ended", "hosts.hermes.bundle_worker"
-)
-CONNECTIONS = Name(
-    "connections/<agent>.json",
-    "json",
-    "what `connect` put into the settings of an agent, and how to take it back",
-    "hosts.connect",
-)
-HOST_NOTICES = Name(
-    "host/notices/<id>.jsonl",
-    "jsonl",
-    "what the host reported of its memory and skill tools and of a turn under way, one journal for each provider",
-    "hosts.hermes.write_notices",
-    deletable=False,
-)
-
-_HOST_NOTICES_LOCK = Name(
-    "host/notices/<id>.lock", "lock", "held by the provider while it runs", "locks", erase="keep"
-)
-_HOST_NOTICES_NEW = Name(
-    "host/notices/<id>.new", "jsonl", "a journal of notices that is being rewritten", "memory.capture.journal"
-)
-_HOST_NOTICES_DAMAGED = Name(
-    "host/notices/<id>.damaged",
-    "jsonl",
-    "notices with lines that cannot be read, kept for a person",
-    "memory.capture.abandoned",
-)
-
-# Clients of `gitmem mcp`
-
-MCP_CLIENTS = Name(
-    "mcp-clients", "json", "the commit at which each MCP client was last here", "hosts.mcp.connection"
-)
+SYNC = Name("sync/<remote>.json", "json")
+HOST_LINK = Name("host/link", "json")
+MIRROR = Name("connections/<name>.base", "json", erase="keep")
+CONNECTIONS = Name("connections/<agent>.json", "json")
+LAST_SEEN = Name("last-seen", "json")
 
 TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))
 """Every name that gitmem writes or reads below the state directory."""
@@ -322,7 +113,7 @@ class LocalState:
     """The state directory of one git directory.
 
     Reading is tolerant: a file that is damaged, or has another shape, reads as if it were not there. Where the disk
-    refuses, that holds for what may be deleted; else the error goes on, so that nobody writes over what is still there.
+    refuses, that holds for what may be deleted; else the error goes on, so that what is still there is not overwritten.
     Writing makes the directories that are missing, and looks for them only then.
     """
 
@@ -354,7 +145,7 @@ class LocalState:
         return Lock(self.path(LOCKS, what), busy, hint=hint)
 
     def path(self, name: Name, key: str = "") -> str:
-        return f"{self.directory}{os.sep}{name.path(key)}"
+        return f"{self.directory}/{name.path(key)}"
 
     def folder(self, name: Name) -> str:
         """The directory that a name is in."""
@@ -414,6 +205,25 @@ class LocalState:
         except FileNotFoundError:
             self._make_room(path)
             replace_file(path, data, scratch=self.scratch, durable=durable)
+
+    def write_new(self, name: Name, files: Mapping[str, bytes]) -> None:
+        """Write files by their keys; each gets its name when the bytes of all are on disk."""
+        from threading import get_ident
+
+        from gitmem.files import DiskGroup, durable_directory
+        from gitmem.permissions import make_directories
+
+        if not files:
+            return
+        folder, aside = self.folder(name), os.path.join(self.scratch, f"{os.getpid()}-{get_ident()}")
+        make_directories(folder)
+        with DiskGroup() as disk:
+            for number, data in enumerate(files.values()):
+                disk.write(f"{aside}-{number}", data)
+            disk.flush()
+        for number, key in enumerate(files):
+            os.replace(f"{aside}-{number}", self.path(name, key))
+        durable_directory(folder)
 
     def write_text(self, name: Name, text: str, key: str = "", *, durable: bool = False) -> None:
         self.write(name, text.encode(), key, durable=durable)

@@ -1,3 +1,3 @@
-"""The version of gitmem, in a module of its own: everybody writes it down, and nobody imports more for that."""
+"""The version of gitmem, in a module of its own: every writer needs it, and imports nothing more for it."""
 
 __version__ = "0.1.0.dev0"

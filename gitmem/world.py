@@ -19,7 +19,7 @@ Clock = Callable[[], datetime]
 
 
 _SETTINGS_SIZE = 1 << 16
-_AGENTS = frozenset({"claude", "codex", "cursor-agent", "gemini", "hermes", "opencode"})
+AGENTS = frozenset({"claude", "codex", "cursor-agent", "gemini", "hermes", "opencode"})
 _AGENT_VARIABLES = {
     "CLAUDECODE": "claude",
     "CODEX_SANDBOX": "codex",
@@ -77,18 +77,33 @@ class World(NamedTuple):
             cwd = ""  # it was deleted under us; only who needs it minds
         home = os.path.expanduser("~")
         person = _name_in_git(env, home) or _login_name(env)
-        return cls(env, home, cwd, person=person, hostname=_host_name(env), ancestors=_ancestors())
+        return cls(
+            env,
+            home,
+            cwd,
+            person=person,
+            hostname=os.uname().nodename.partition(".")[0],
+            ancestors=_ancestors(),
+        )
 
     @property
     def agent(self) -> str:
         """The agent that runs this process, by its variables or its place among the ancestors; empty for a person."""
         named = next((agent for name, agent in _AGENT_VARIABLES.items() if self.env.get(name)), "")
-        return named or next((name for name in self.ancestors if name in _AGENTS), "")
+        return named or next((name for name in self.ancestors if name in AGENTS), "")
 
     @property
     def hermes_home(self) -> str:
         named = self.env.get("HERMES_HOME", "").strip()
         return os.path.abspath(named) if named else os.path.join(self.home, ".hermes")
+
+    @property
+    def config_home(self) -> str:
+        """The directory of this user's own settings of gitmem; empty where there is no home."""
+        named = self.env.get("XDG_CONFIG_HOME", "")
+        home = self.home or self.env.get("HOME", "")
+        base = named if os.path.isabs(named) else os.path.join(home, ".config")
+        return os.path.join(base, "gitmem") if os.path.isabs(base) else ""
 
     def with_hermes_home(self, path: str) -> World:
         """The same world for another Hermes home; what is started from here sees it too."""
@@ -171,25 +186,17 @@ def _name_in_git(env: Mapping[str, str], home: str) -> str:
 
 
 def platform_name() -> str:
-    """Return the system that this is, as skills name it: `linux`, `macos` or `windows`."""
-    return {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
+    """Return the system that this is, as skills name it: `linux` or `macos`."""
+    return "macos" if sys.platform == "darwin" else "linux"
 
 
 def _login_name(env: Mapping[str, str]) -> str:
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         if env.get(name):
             return env[name]
-    try:
-        import pwd
-    except ImportError:  # Windows
-        return ""
+    import pwd
+
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except (KeyError, OSError):  # a container may run as a user without a name
         return ""
-
-
-def _host_name(env: Mapping[str, str]) -> str:
-    uname = getattr(os, "uname", None)
-    name = uname().nodename if uname else env.get("COMPUTERNAME", "")
-    return str(name).partition(".")[0]

@@ -7,12 +7,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import gitmem
 import pytest
 from gitmem.git.repository import Repository
-from gitmem.git.setup import make_repository
+from gitmem.memory.find import embedding
 from hypothesis import settings
 
 settings.register_profile("gitmem", deadline=None)  # no test depends on a wall-clock limit
@@ -49,6 +50,21 @@ def isolated_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def by_words_alone() -> Iterator[None]:
+    """Search goes by words, whether or not the extra `[semantic]` is installed: order and scores are the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedding, "find_spec", lambda _: None)
+        yield
+
+
+@pytest.fixture
+def by_meaning_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search goes by meaning as well; skipped where the extra is not installed."""
+    pytest.importorskip("numpy")
+    monkeypatch.setattr(embedding, "find_spec", find_spec)
+
+
 @pytest.fixture
 def disk() -> Iterator[Path]:
     """A directory on a real disk, for kills and crowds that memory would be too quick for."""
@@ -59,7 +75,7 @@ def disk() -> Iterator[Path]:
 @pytest.fixture
 def repository(tmp_path: Path) -> Iterator[Repository]:
     """An empty repository of gitmem's making."""
-    made = make_repository(str(tmp_path / "bundle"))
+    made = support.make_repository(str(tmp_path / "bundle"))
     yield made
     made.store.close()
 

@@ -57,7 +57,7 @@ class TestTable:
     def test_documented_defaults(self) -> None:
         """The settings that the documentation promises are there with their defaults."""
         resolved = resolve({})
-        assert {key: resolved[key] for key in resolved if key in DEFAULTS} == DEFAULTS
+        assert {key: resolved[key] for key in DEFAULTS} == DEFAULTS
 
     def test_every_setting_is_described(self) -> None:
         """Each row has a help text, and its default would pass its own check."""
@@ -109,7 +109,7 @@ class TestOrder:
             "memory: {context_budget: 5, context_cadence: 5, fsync_interval_ms: 5}\n",
         )
         resolved = resolve({"GITMEM_HOT_MEMORY_MAX": "1"}, files)
-        found = {key: (resolved[key], resolved.origin(key)) for key in resolved}
+        found = {key: (resolved[key], resolved.origin(key)) for key in (one.key for one in settings())}
         assert found["hot_memory_max"] == (1, "environment GITMEM_HOT_MEMORY_MAX")
         assert found["flush_min_turns"] == (2, "<git dir>/gitmem/config")
         assert found["context_cadence"] == (4, "$HERMES_HOME/config.yaml (plugins.gitmem)")
@@ -236,10 +236,10 @@ class TestValues:
             "distiller: 5",
         ],
     )
-    @pytest.mark.parametrize("section", ["own", "host-plugin", "host-memory"])
-    def test_wrong_in_files(self, line: str, section: config.Section) -> None:
+    @pytest.mark.parametrize("is_shared", [False, True])
+    def test_wrong_in_files(self, line: str, is_shared: bool) -> None:
         """A value of the wrong type is refused in every file, also ours in the host's section."""
-        message = refusal({}, parse_file(line, "the file", section))
+        message = refusal({}, parse_file(line, "the file")._replace(is_shared=is_shared))
         assert "the file" in message
         assert line.partition(":")[0] in message
 

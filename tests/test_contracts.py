@@ -95,3 +95,17 @@ def test_texts_go_in_and_out_of_the_pure_rooms() -> None:
         )
     }
     assert set() == opened
+
+
+def test_every_notice_has_its_words_and_every_sentence_a_notice() -> None:
+    """A kind without words would fail when it is shown; words without a caller are never shown."""
+    from gitmem.notices import WORDS
+
+    calls = [
+        node.args[0]
+        for _, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Notice"
+    ]
+    named = {one.value for call in calls for one in ast.walk(call) if isinstance(one, ast.Constant)}
+    assert set(WORDS) == named

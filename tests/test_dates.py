@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from gitmem.dates import UNDERSTOOD, Span, age, day_name, span
+from gitmem.dates import UNDERSTOOD, Period, age, day_name, mentions, span
 from gitmem.world import SystemZone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,17 +52,9 @@ def _said(text: str, now: datetime = NOW) -> str:
         ("last fri", "2026-11-13 00:00 .. 2026-11-14 00:00"),
         ("monday", "2026-11-09 00:00 .. 2026-11-10 00:00"),
         ("friday 18:00", "2026-11-13 18:00"),
-        ("Friday at 6pm", "2026-11-13 18:00"),
         ("yesterday 18:00", "2026-11-15 18:00"),
-        ("yesterday noon", "2026-11-15 12:00"),
-        ("noon", "2026-11-15 12:00"),
-        ("midnight", "2026-11-16 00:00"),
         ("9:15", "2026-11-16 09:15"),
         ("18:00", "2026-11-15 18:00"),
-        ("12am", "2026-11-16 00:00"),
-        ("this morning", "2026-11-16 06:00 .. 2026-11-16 12:00"),
-        ("last night", "2026-11-15 18:00 .. 2026-11-16 06:00"),
-        ("friday evening", "2026-11-13 18:00 .. 2026-11-14 00:00"),
         ("this week", "2026-11-16 00:00 .. 2026-11-23 00:00"),
         ("last week", "2026-11-09 00:00 .. 2026-11-16 00:00"),
         ("last month", "2026-10-01 00:00 .. 2026-11-01 00:00"),
@@ -86,8 +78,6 @@ def _said(text: str, now: datetime = NOW) -> str:
         ("28 Oct 18:00", "2026-10-28 18:00"),
         ("24 Dec", "2025-12-24 00:00 .. 2025-12-25 00:00"),
         ("29 Feb", "2024-02-29 00:00 .. 2024-03-01 00:00"),
-        ("28.10.2026", "2026-10-28 00:00 .. 2026-10-29 00:00"),
-        ("28.10.", "2026-10-28 00:00 .. 2026-10-29 00:00"),
         ("October", "2026-10-01 00:00 .. 2026-11-01 00:00"),
         ("december", "2025-12-01 00:00 .. 2026-01-01 00:00"),
         ("last november", "2025-11-01 00:00 .. 2025-12-01 00:00"),
@@ -95,7 +85,6 @@ def _said(text: str, now: datetime = NOW) -> str:
         ("2026-10", "2026-10-01 00:00 .. 2026-11-01 00:00"),
         ("2025", "2025-01-01 00:00 .. 2026-01-01 00:00"),
         ("2026-W45", "2026-11-02 00:00 .. 2026-11-09 00:00"),
-        ("2026-W45-3", "2026-11-04 00:00 .. 2026-11-05 00:00"),
         ("2026-10-28", "2026-10-28 00:00 .. 2026-10-29 00:00"),
         ("2026-10-28 18:00", "2026-10-28 18:00"),
         ("2026-10-28 18:00:30", "2026-10-28 18:00"),
@@ -111,7 +100,7 @@ def test_what_people_say(text: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "soon", "2026-02-30", "30 Feb 2026", "25:00", "13pm", "2026-13", "2026-W54", "ma", "last", "3m", "3x",
+    ["", "soon", "2026-02-30", "30 Feb 2026", "25:00", "noon", "6pm", "2026-13", "2026-W54", "ma", "last", "3m", "3x",
      "0.5d", "10/28", "friday friday", "the cat ago", "2026-10-28 24:01", "x" * 400, "999999999999d"],
 )  # fmt: skip
 def test_what_is_no_date(text: str) -> None:
@@ -153,8 +142,8 @@ def test_everything_that_is_named_is_understood() -> None:
                 "last month",
                 "this month",
             ),
-            *("last year", "28 feb", "29 feb", "october", "noon", "midnight", "23:59", "3d", "5h", "31.12."),
-            *("10 minutes ago", "a month ago", "13 months ago", "last night"),
+            *("last year", "28 feb", "29 feb", "october", "23:59", "3d", "5h"),
+            *("10 minutes ago", "a month ago", "13 months ago"),
         ]
     ),
 )
@@ -172,10 +161,7 @@ def test_words_mean_the_past(now: datetime, text: str) -> None:
 )
 def test_a_written_day_is_that_day(now: datetime, day: object) -> None:
     """In each of its forms."""
-    spans = {
-        span(f"{day:{form}}", now=now)
-        for form in ("%Y-%m-%d", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y", "%G-W%V-%u")
-    }
+    spans = {span(f"{day:{form}}", now=now) for form in ("%Y-%m-%d", "%d %b %Y", "%B %d, %Y", "%Y%m%d")}
     (found,) = spans
     assert found is not None
     assert found.start.date() == day == found.end.date()
@@ -197,7 +183,7 @@ def test_an_age_is_a_date_that_is_understood(now: datetime, length: timedelta) -
 @given(st.text(max_size=40))
 def test_any_text_is_a_date_or_not(text: str) -> None:
     """Nothing that somebody types makes it fail."""
-    assert isinstance(span(text, now=NOW), Span | None)
+    assert isinstance(span(text, now=NOW), Period | None)
 
 
 @pytest.mark.parametrize(
@@ -238,3 +224,22 @@ def test_the_zone_of_the_system_has_its_seasons() -> None:
         twice = datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
         assert twice == twice.astimezone(BERLIN).astimezone(UTC)
         assert f"{twice.astimezone(BERLIN):%H:%M}" == "02:30"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("What did I buy on 28 October 2025?", ["2025-10-28"]),
+        ("what happened on march 3rd", ["2026-03-03", "2025-03-03", "2024-03-03", "2023-03-03"]),
+        ("We met in May 2023 and in 2024", ["2023-05-01", "2024-01-01"]),
+        ("may I march there", []),
+        ("since 2026-11-03", ["2026-11-03"]),
+        ("what did I say two days ago", ["2026-11-13"]),
+        ("the plan of last week", ["2026-11-09"]),
+        ("what did she say on Friday?", ["2026-11-13"]),
+        ("version 2.10 of 12:30", []),
+    ],
+)
+def test_dates_in_a_text(text: str, meant: list[str]) -> None:
+    """Where each begins; without a year any of the last ones may be meant."""
+    assert meant == [f"{one.start:%Y-%m-%d}" for one in mentions(text, now=NOW)]

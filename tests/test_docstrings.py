@@ -1,4 +1,4 @@
-"""Docstrings are imperative sentences or noun phrases."""
+"""Docstrings are imperative sentences or noun phrases; a public class has a name of its own."""
 
 from __future__ import annotations
 
@@ -23,3 +23,13 @@ def test_no_docstring_begins_with_a_question_word() -> None:
         and _QUESTION.match(said)
     ]
     assert [] == found
+
+
+def test_no_public_class_name_has_two_meanings() -> None:
+    """A name that is found in one module is not another thing in the next."""
+    homes: dict[str, list[str]] = {}
+    for path in sorted(_TOP.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(_TOP)))
+    assert {} == {name: where for name, where in homes.items() if len(where) > 1}

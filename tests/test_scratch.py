@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from gitmem.locate import enlist
 from gitmem.scratch import Scratch, sweep
 from gitmem.state import TMP
+from gitmem.world import World
 
 from tests.cli.conftest import real
 from tests.git.support import plain_environment
@@ -133,13 +135,14 @@ for number in range(int(sys.argv[2])):
 @contextmanager
 def writers(root: Path, count: int, *, commits: int = 40) -> Iterator[None]:
     """Processes that commit one observation after the other, none of which may fail."""
+    enlist(World(os.environ), str(root))
     started = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, str(root), str(commits)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            env={**plain_environment(), "HOME": str(root.parent)},
+            env=plain_environment(),
         )
         for _ in range(count)
     ]
@@ -185,7 +188,7 @@ for number in range(8):
     while found.get("status") == "queued":
         provider._run.worker.submit(lambda: None).result(60)
         found = json.loads(provider.handle_tool_call("gitmem_search", {"query": "harbour log"}))
-    assert found["hits"], found
+    assert "harbour" in found["result"], found
 provider._run.worker.submit(lambda: None).result(60)
 provider.shutdown()
 provider.system_prompt_block()

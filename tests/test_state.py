@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from gitmem import state
 from gitmem.state import (
+    CACHE,
     JOURNAL,
-    LAST_GC,
+    LEDGER,
     PULLED,
-    RELEASES,
     SESSION,
     SYNC,
     TABLE,
@@ -36,38 +36,18 @@ def local(tmp_path: Path) -> LocalState:
 
 
 def test_the_page_has_exactly_the_names_of_the_table() -> None:
-    """Name, format, purpose and whether it may be deleted, in both directions; and the page says what is lost then."""
+    """Name, format and whether it may be deleted, in both directions; and the page says what it is for and what is lost."""
     section = (ROOT / "docs/format.md").read_text().partition("\n## 6. ")[2].partition("\n### ")[0]
-    rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| `")]
-    expected = [
-        [f"`{name.pattern}`", name.format, name.purpose, "yes" if name.deletable else "**no**"]
-        for name in TABLE
-    ]
-    found = [[cell.strip() for cell in row] for row in rows]
-    assert all(row[3].partition(": ")[2] for row in found)
-    assert sorted(expected) == sorted([*row[:3], row[3].partition(": ")[0]] for row in found)
+    row = re.compile(r"^- (`[^`]+`) \((\w+)\): .+?\. (\*\*Keep\.\*\* )?Lost: .+\.$", re.MULTILINE)
+    rows = row.findall(section)
+    assert len(rows) == section.count("\n- ")
+    expected = [(f"`{name.pattern}`", name.format, "" if name.deletable else "**Keep.** ") for name in TABLE]
+    assert sorted(expected) == sorted(rows)
 
 
 def test_no_name_is_in_the_table_twice() -> None:
     """A file belongs to one row."""
     assert len(TABLE) == len({name.pattern for name in TABLE})
-
-
-@pytest.mark.parametrize("name", TABLE, ids=repr)
-def test_the_writer_of_a_name_exists(name: Name) -> None:
-    """And it says which name it writes, unless another module hands it the path."""
-    if not name.writer:
-        return
-    path = ROOT / "gitmem" / f"{name.writer.replace('.', '/')}.py"
-    assert path.is_file()
-    [constant] = [key for key, value in vars(state).items() if value is name]
-    handed_over = constant.startswith("_") or name in (
-        state.TMP,
-        state.PENDING,
-        state.LOCKS,
-        JOURNAL,
-    )
-    assert handed_over or re.search(rf"\b{constant}\b", path.read_text())
 
 
 @pytest.mark.parametrize("name", TABLE, ids=repr)
@@ -77,7 +57,7 @@ def test_a_path_is_found_in_its_row(name: Name) -> None:
         f"{os.sep}inside" if name.format == "directory" else ""
     )
     assert name is name_of(path)
-    assert name.erase == "keep" or name.format != "lock"
+    assert name.erase == "link" or name.format != "lock"
 
 
 def test_a_file_that_is_not_ours_has_no_row() -> None:
@@ -91,7 +71,7 @@ def test_nobody_else_knows_a_name() -> None:
     ends = {name.pattern.rpartition("/")[2] for name in TABLE}
     # Words and host files have other uses.
     plain = {end for end in ends if re.fullmatch(r"[a-z]+[-.][a-z.1]+", end)}
-    assert {"index.db", "rules-accepted", "last-gc", "last-session"} <= plain
+    assert {"index.db", "last-seen"} <= plain
     for path in SOURCES:
         if path.name == "state.py":
             continue
@@ -122,25 +102,25 @@ def test_a_key_stands_in_its_name(local: LocalState) -> None:
 )
 def test_damaged_json_reads_as_nothing(local: LocalState, data: bytes) -> None:
     """Also of another shape, and for what must not be deleted."""
-    for name in (SESSION, RELEASES):
+    for name in (SESSION, LEDGER):
         local.write(name, data)
         assert {} == local.read_json(name)
 
 
 def test_a_text_that_is_not_utf8_reads_as_nothing(local: LocalState) -> None:
     """As if there were none."""
-    local.write(state.LAST_SNAPSHOT, b"\xff")
-    assert "" == local.read_text(state.LAST_SNAPSHOT)
-    assert "" == local.read_text(state.SCANNED_WITH)
-    assert local.read(state.SCANNED_WITH) is None
+    local.write(state.CACHE, b"\xff", "x")
+    assert "" == local.read_text(state.CACHE, "x")
+    assert "" == local.read_text(state.CACHE, "y")
+    assert local.read(state.CACHE, "y") is None
 
 
 def test_where_the_disk_refuses_only_what_may_be_deleted_reads_as_nothing(local: LocalState) -> None:
     """What a person decided is never taken for empty, and so never written over."""
-    for name in (LAST_GC, PULLED, RELEASES):
-        os.makedirs(local.path(name))  # a directory can be read by nobody, not even by root
-    assert {} == local.read_json(LAST_GC)
-    for name in (PULLED, RELEASES):
+    for path in (local.path(CACHE, "x"), local.path(PULLED), local.path(LEDGER)):
+        os.makedirs(path)  # a directory can be read by nobody, not even by root
+    assert {} == local.read_json(CACHE, "x")
+    for name in (PULLED, LEDGER):
         with pytest.raises(IsADirectoryError):
             local.read_json(name)
 
@@ -174,10 +154,10 @@ def test_a_bundle_that_was_removed_stays_removed(tmp_path: Path) -> None:
 
 def test_a_private_file_is_private(local: LocalState) -> None:
     """The mode is that of the new file, also where there was one."""
-    local.write_json(state.HOST_STATE, {})
-    os.chmod(local.path(state.HOST_STATE), 0o644)
-    local.write_json(state.HOST_STATE, {"memory": {}})
-    assert 0o600 == os.stat(local.path(state.HOST_STATE)).st_mode & 0o777
+    local.write_json(state.HOST_LINK, {})
+    os.chmod(local.path(state.HOST_LINK), 0o644)
+    local.write_json(state.HOST_LINK, {"memory": {}})
+    assert 0o600 == os.stat(local.path(state.HOST_LINK)).st_mode & 0o777
 
 
 def test_removing_may_come_twice(local: LocalState) -> None:

@@ -3,57 +3,59 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.context import App
-from gitmem.cli.options import with_json
-from gitmem.cli.output import bold, dim, green, red, yellow
+from gitmem.cli.app import App
+from gitmem.cli.options import command, flag
+from gitmem.cli.terminal import bold, count, dim, green, red, yellow
 from gitmem.errors import FoundSomething, UsageError
 
 if TYPE_CHECKING:
-    from gitmem.hosts.connect import Check, Steps
+    from gitmem.hosts.connect import Check
     from gitmem.hosts.hermes.home import Home
+    from gitmem.memory.mirror.links import Link
 
 _AGENTS = ("hermes", "codex", "claude", "cursor", "opencode")
-_AGENT = click.Choice(_AGENTS)
+_HERMES = (
+    click.option("--home", metavar="DIR", help="The Hermes home; $HERMES_HOME or ~/.hermes if left out."),
+    click.option("--profile", metavar="NAME", help="A profile of Hermes, by its name."),
+)
+_AGENT = click.argument("agent", metavar="AGENT|DIR")
+_UNDO = flag("--allow-undo", help="Offer the model a tool that takes changes back.")
+_DRY_RUN = flag("--dry-run", help="Print the agent's file as it would be, and change nothing.")
 
 
-def _where(command: Any) -> Any:
-    for option in (
-        click.option("--home", metavar="DIR", help="The Hermes home; $HERMES_HOME or ~/.hermes if left out."),
-        click.option("--profile", metavar="NAME", help="A profile of Hermes, by its name."),
-        with_json,
-    ):
-        command = option(command)
-    return command
-
-
-@click.command()
-@click.argument("agent", type=_AGENT)
-@click.option("--allow-undo", is_flag=True, help="Offer the model a tool that takes changes back.")
-@click.option("--dry-run", is_flag=True, help="Print the agent's file as it would be, and change nothing.")
-@_where
+@command(_AGENT, _UNDO, _DRY_RUN, *_HERMES)
 def connect(
     app: App, agent: str, allow_undo: bool, dry_run: bool, home: str | None, profile: str | None
 ) -> None:
     """Let an agent use this memory: one entry of its settings, whose comments and order stay.
 
     Hermes gets a memory of its own in its home, which takes in MEMORY.md, USER.md and the agent's own skills,
-    and a memory provider. Run again it changes nothing.
+    and a memory provider. DIR is a directory of skills of any agent, which is kept in step with those of the memory. Run
+    again it changes nothing.
 
     \b
     gitmem connect codex             (or claude, cursor, opencode)
     gitmem connect hermes
+    gitmem connect ~/.claude/skills
     """
+    if _is_directory(agent):
+        from gitmem.memory.mirror.links import Links
+
+        looked = Links(app.writing_bundle).link(app.world.path(agent))
+        written = f"{count(looked.taken, 'commit')}, {count(len(looked.written), 'file')} written"
+        app.answer({"directory": agent, "written": list(looked.written)}, f"{agent} is connected: {written}.")
+        return
     if agent == "hermes":
         if dry_run or allow_undo:
             raise UsageError("--dry-run and --allow-undo are for agents that speak MCP.")
         from gitmem.hosts.hermes.profile import install
 
         chosen = _home(app, home, profile)
-        _tell(app, install(chosen, app.world), title="Hermes home")
+        app.show(install(chosen, app.world), title="Hermes home")
         app.out.line(
             dim("It is active from the next session on; `gitmem connections hermes` checks every step.")
         )
@@ -64,38 +66,40 @@ def connect(
     one = hosts.PROFILES[agent]
     words = hosts.command(app.world, app.repository.root, allow_undo=allow_undo)
     done = hosts.connect(one, app.world, app.repository.state, words, dry_run=dry_run)
-    _tell(app, done, title=one.title)
+    app.show(done, title=one.title)
     if done.changed:
         app.out.line(dim(f"{one.title} starts it with its next session."))
 
 
-@click.command()
-@click.argument("agent", type=_AGENT)
-@click.option("--dry-run", is_flag=True, help="Print the agent's file as it would be, and change nothing.")
-@_where
+@command(_AGENT, _DRY_RUN, *_HERMES)
 def disconnect(app: App, agent: str, dry_run: bool, home: str | None, profile: str | None) -> None:
     """Take gitmem out of an agent's settings: they are as they were. The memory stays.
 
     \b
     gitmem disconnect codex
+    gitmem disconnect ~/.claude/skills
     """
+    if _is_directory(agent):
+        from gitmem.memory.mirror.links import Links
+
+        Links(app.writing_bundle).unlink(app.world.path(agent))
+        app.answer({"directory": agent}, f"{agent} is left alone from now on; its files stay.")
+        return
     if agent == "hermes":
         if dry_run:
             raise UsageError("--dry-run is for agents that speak MCP.")
         from gitmem.hosts.hermes.profile import uninstall
 
-        _tell(app, uninstall(_home(app, home, profile), app.world), title="Hermes home")
+        app.show(uninstall(_home(app, home, profile), app.world), title="Hermes home")
         return
     from gitmem.hosts import connect as hosts
 
     _refuse_home(home, profile)
     one = hosts.PROFILES[agent]
-    _tell(app, hosts.disconnect(one, app.world, app.repository.state, dry_run=dry_run), title=one.title)
+    app.show(hosts.disconnect(one, app.world, app.repository.state, dry_run=dry_run), title=one.title)
 
 
-@click.command()
-@click.argument("agent", type=_AGENT, required=False)
-@_where
+@command(click.argument("agent", type=click.Choice(_AGENTS), required=False), *_HERMES)
 def connections(app: App, agent: str | None, home: str | None, profile: str | None) -> None:
     """List the agents that use this memory, and check each; with AGENT, look at every step and say the fix.
 
@@ -117,6 +121,7 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
         from gitmem.hosts.hermes.profile import check
 
         found.append(("hermes", check(chosen, app.world)))
+    linked = [] if agent else _linked(app)
     rows = [
         {
             "agent": name,
@@ -127,8 +132,11 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
         }
         for name, seen in found
     ]
-    app.out.json({"connections": rows})
-    if not found:
+    app.out.json({"connections": rows, "directories": [one.directory for one in linked]})
+    for link in linked:
+        alone = "" if link.is_ours else yellow("  says nothing of this memory: left alone")
+        app.out.line(green("✓ ") if link.is_ours else red("✗ "), bold(link.directory), alone)
+    if not found and not linked:
         app.out.line(f"{agent or 'No agent'} is not connected. Connect one with `gitmem connect AGENT`.")
     for name, seen in found:
         for one in seen:
@@ -139,6 +147,25 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
     if bad:
         many = "1 step is not as it" if bad == 1 else f"{bad} steps are not as they"
         raise FoundSomething(f"{many} should be.")
+
+
+def _linked(app: App) -> list[Link]:
+    """Directories of skills that are kept in step, brought in step first."""
+    from gitmem.memory.mirror.links import Links
+
+    links = Links(app.bundle)
+    if links.all():
+        Links(app.writing_bundle).look()
+    return links.all()
+
+
+def _is_directory(agent: str) -> bool:
+    """Return whether a directory is meant, and not an agent by its name."""
+    if agent in _AGENTS:
+        return False
+    if os.sep not in agent and not agent.startswith((".", "~")):
+        raise UsageError(f"There is no agent {agent!r}: give {', '.join(_AGENTS)}, or a directory of skills.")
+    return True
 
 
 def _home(app: App, home: str | None, profile: str | None) -> Home:
@@ -153,27 +180,6 @@ def _home(app: App, home: str | None, profile: str | None) -> Home:
 def _refuse_home(home: str | None, profile: str | None) -> None:
     if home or profile:
         raise UsageError("--home and --profile are for hermes.")
-
-
-def _tell(app: App, done: Steps, *, title: str) -> None:
-    app.out.json(
-        {
-            "agent": done.agent,
-            "place": done.place,
-            "changed": done.changed,
-            "dry_run": done.dry_run,
-            "steps": [{"state": state, "what": what} for state, what in done.steps],
-            "warnings": done.warnings,
-            "content": done.content or None,
-        }
-    )
-    app.out.line(f"{title} ", bold(done.place))
-    for state, what in done.steps:
-        app.out.line(green("✓ ") if state == "done" else dim("· "), "would " * (state == "would") + what)
-    if done.content:
-        app.out.text(done.content)
-    for warning in done.warnings if not app.out.is_json else ():
-        app.warn(warning)
 
 
 @click.command()

@@ -18,7 +18,7 @@ from gitmem.cli import ReaderGone
 from gitmem.errors import GitMemError
 
 if TYPE_CHECKING:
-    from gitmem.cli.context import App
+    from gitmem.cli.app import App
     from gitmem.world import World
 
 _COMPLETE = "_GITMEM_COMPLETE"
@@ -37,8 +37,9 @@ class Row(NamedTuple):
 SECTIONS: dict[str, dict[str, Row]] = {
     "Start and look": {
         "init": Row("setup", "Create a memory."),
+        "trust": Row("setup", "Take a memory that others made, or that you moved, for your own."),
         "status": Row("setup", "Show the session, the stores, the remotes and what waits for you."),
-        "demo": Row("demo", "Tell a short real story in a temporary bundle."),
+        "demo": Row("demo", "Tell a short real story in a temporary memory."),
     },
     "Remember": {
         "remember": Row("facts", "Add a fact that every prompt carries."),
@@ -51,31 +52,31 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "record": Row("record", "Record an observation, decision, tool call or turn."),
         "session": Row("record", "Begin and end sessions."),
         "plan": Row("record", "Plans with their steps."),
-        "skill": Row("skill", "Skills: create, patch, list, view, use, link to agents' directories."),
+        "skill": Row("skill", "Skills: create, patch, list, show, use."),
     },
     "History": {
         "log": Row("history", "List sessions and what each of them learned."),
         "digest": Row("history", "Say what was learned lately, and what waits for you."),
-        "show": Row("history", "Show a commit, or a file as it was."),
+        "show": Row("history", "Show anything by its id, or a file as it was."),
         "diff": Row("history", "Show what was learned, changed and forgotten."),
-        "blame": Row("history", "Say who brought each entry of a file, when and why."),
+        "blame": Row("history", "Show who added each entry, when and why."),
         "why": Row("history", "Say where a fact came from and what it touched."),
     },
     "Find": {
-        "search": Row("search", "Find entries, now or as of any commit."),
-        "recall": Row("recall", "Recall earlier sessions."),
+        "search": Row("find", "Find entries, now or as of any commit."),
+        "recall": Row("find", "Recall earlier sessions."),
     },
     "Undo": {
-        "snapshot": Row("snapshot", "Name the present state; list, show, delete names."),
+        "snapshot": Row("undo", "Name the present state; list, show, delete names."),
         "restore": Row("undo", "Put the memory back to an earlier state."),
         "revert": Row("undo", "Take back what some commits did, keep what came since."),
         "undo": Row("undo", "Take back the last change, whatever it was."),
         "redo": Row("undo", "Take back the last undo."),
     },
     "Other machines": {
-        "remote": Row("remote", "Add, list and remove remotes."),
+        "remote": Row("sync", "Add, list and remove remotes."),
         "sync": Row("sync", "Bring this memory and a remote together."),
-        "clone": Row("clone", "Make a bundle of what a remote holds."),
+        "clone": Row("sync", "Create a memory from what a remote holds."),
     },
     "Other programs": {
         "import": Row("exchange", "Import what another program kept."),
@@ -83,7 +84,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
     },
     "Safety": {
         "review": Row("review", "Decide on what waits for a person, one after the other."),
-        "erase": Row("erase", "Erase something for good, from the history too."),
+        "erase": Row("exchange", "Erase something for good, from the history too."),
         "scan": Row("review", "Scan text for attacks on a memory."),
     },
     "Set up and keep well": {
@@ -97,8 +98,8 @@ SECTIONS: dict[str, dict[str, Row]] = {
     },
     "Plumbing, for git, shells and scripts": {
         "fold": Row("sync", "Fold the branches of machines into main."),
-        "hook": Row("hooks", "Run one of gitmem's git hooks (git calls this)."),
-        "merge-driver": Row("merge_driver", "Merge one file (git calls this)."),
+        "hook": Row("plumbing", "Run one of gitmem's git hooks (git calls this)."),
+        "merge-driver": Row("plumbing", "Merge one file (git calls this)."),
     },
 }
 RENAMED = {
@@ -159,8 +160,14 @@ RENAMED = {
     "session show": "show ID",
     "sessions": "log",
     "skill categories": "skill list",
+    "skill diff": "diff REV --path skills/NAME --unified",
+    "skill import": "skill create NAME DIR",
     "skill index": "skill list --prompt",
+    "skill link": "connect DIR",
+    "skill log": "log --path skills/NAME",
     "skill template": "skill create NAME",
+    "skill unlink": "disconnect DIR",
+    "skill view": "skill show NAME",
     "snapshot delete": "snapshot --delete NAME",
     "snapshot list": "snapshot --list",
     "snapshot show": "show NAME",
@@ -218,7 +225,7 @@ class LazyGroup(click.Group):
         )
         assert isinstance(command, click.Command)
         if _COMPLETE in os.environ:  # a shell asks what to offer
-            from gitmem.cli.complete import offer
+            from gitmem.cli.options import offer
 
             offer(command, cmd_name)
         return command
@@ -292,7 +299,7 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
     if ctx.invoked_subcommand is None and not (bundle or run.is_in_a_bundle()):
         click.echo(NO_MEMORY, nl=False)
         return
-    ctx.obj = run.begin(bundle or "")
+    ctx.obj = run.begin(bundle or "", ctx.invoked_subcommand or "status")
     if ctx.invoked_subcommand is None:
         from gitmem.cli.setup import show_status
 
@@ -323,16 +330,16 @@ class Run:
         self._world = self._world or World.real()
         return self._world
 
-    def begin(self, bundle: str) -> App:
-        from gitmem.cli.context import App
+    def begin(self, bundle: str, command: str) -> App:
+        from gitmem.cli.app import App
 
         self.app = App(self.world)
-        self.app.chosen = bundle
+        self.app.chosen, self.app.command = bundle, command
         return self.app
 
     def fail(self, error: str, hint: str, code: int, argv: Sequence[str] | None) -> int:
         """Say what went wrong, in one line; where JSON is wanted and no document is out yet, in one too."""
-        from gitmem.cli.output import complain, to_json
+        from gitmem.cli.terminal import complain, to_json
 
         wants_json = "--json" in (sys.argv[1:] if argv is None else argv)
         if wants_json and not (self.app is not None and self.app.out.has_json):
@@ -372,7 +379,9 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
             click.echo(error.format_message())
             return 0
         path = error.ctx.command_path if error.ctx is not None else "gitmem"
-        return run.fail(error.format_message(), f"See `{path} --help`.", 2, argv)
+        told = error.format_message()
+        told += "" if told.endswith((".", "?", "!")) else "."
+        return run.fail(told, f"See `{path} --help`.", 2, argv)
     except click.ClickException as error:
         return run.fail(error.format_message(), "", 1, argv)
     except (KeyboardInterrupt, click.Abort):

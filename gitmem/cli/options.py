@@ -1,17 +1,38 @@
-"""Options that many commands share."""
+"""Options that many commands share, and what a shell offers for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from gitmem.cli.context import App
+from gitmem.cli.app import App
+
+if TYPE_CHECKING:
+    from gitmem.memory.memory import Memory
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+Option = Callable[[Any], Any]
 
 pass_app = click.make_pass_decorator(App)
+
+
+def command(
+    *options: Option, of: click.Group | None = None, name: str | None = None, json: bool = True
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command of the app with its options, in the order in which the help lists them, and `--json`."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        made: Any = pass_app(function)
+        for option in reversed((*options, *((_JSON,) if json else ()))):
+            made = option(made)
+        made = (of.command if of is not None else click.command)(name)(made)
+        assert isinstance(made, click.Command)
+        return made
+
+    return decorate
 
 
 def _print_json(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -20,84 +41,22 @@ def _print_json(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         app.out.is_json = True
 
 
-def json_option(command: _Command) -> _Command:
-    """`--json`: the output is one JSON document."""
-    option = click.option(
-        "--json", is_flag=True, expose_value=False, callback=_print_json, help="Print one JSON document."
-    )
-    return option(command)
-
-
-def with_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The app as the first parameter, and `--json`."""
-    return json_option(pass_app(command))
-
-
-def with_changes(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--events` and `--stat`, for a command that shows changes; they are parameters of these names."""
-    events = click.option(
-        "--events", is_flag=True, help="Also the record: what was said and done in sessions."
-    )
-    stat = click.option("--stat", is_flag=True, help="Only how much changed in each file.")
-    return events(stat(command))
-
-
 def _choose_dates(ctx: click.Context, _: click.Parameter, chosen: str | None) -> None:
     app = ctx.find_object(App)
     if chosen and app is not None:
         app.ages = chosen == "age"
 
 
-def with_dates(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--date`: exact dates or ages; on a terminal ages, elsewhere dates."""
-    option = click.option(
-        "--date",
-        type=click.Choice(["age", "iso"]),
-        expose_value=False,
-        callback=_choose_dates,
-        help="Show ages (on a terminal) or exact dates.",
-    )
-    return option(command)
-
-
-def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
-    """A set of options, in the order in which the help lists them."""
-
-    def decorate(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def several_words(name: str, **settings: Any) -> Callable[[_Command], _Command]:
+def several_words(name: str, **settings: Any) -> Option:
     """A text that needs no quotes: all words that are left."""
 
     def joined(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str:
         return " ".join(given)
 
-    return click.argument(name.lower(), nargs=-1, required=True, callback=joined, **settings)
+    return click.argument(name.lower(), nargs=-1, callback=joined, **{"required": True, **settings})
 
 
-TARGET = click.option("--target", type=click.Choice(["memory", "user"]), help="Only one store.")
-AS_OF = click.option(
-    "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
-)
-ORIGIN = (
-    click.option("-m", "--reason", default="", help="Why; kept in the commit."),
-    click.option("--source", default="", help="Where it comes from: a URL, a tool, a person."),
-    click.option("--session", default="", help="The session it belongs to."),
-    click.option(
-        "--derived-from",
-        multiple=True,
-        metavar="NAME",
-        help="What this follows from: an entry's hash, a file, a commit or a session.",
-    ),
-)
-
-
-def several(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
+def several(*names: str, **settings: Any) -> Option:
     """A condition that may be given several times, for any of the values; an empty one would be none."""
 
     def checked(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,7 +67,7 @@ def several(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
     return click.option(*names, multiple=True, callback=checked, **settings)
 
 
-def once(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
+def once(*names: str, **settings: Any) -> Option:
     """A condition of which only one value makes sense: a second is a mistake, and is not the one that wins."""
 
     def checked(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str:
@@ -117,3 +76,185 @@ def once(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
         return given[0] if given else ""
 
     return click.option(*names, multiple=True, callback=checked, **settings)
+
+
+def flag(*names: str, help: str) -> Option:  # noqa: A002 (click's word)
+    """An option without a value."""
+    return click.option(*names, is_flag=True, help=help)
+
+
+_JSON = click.option(
+    "--json", is_flag=True, expose_value=False, callback=_print_json, help="Print one JSON document."
+)
+DATES = click.option(
+    "--date",
+    type=click.Choice(["age", "iso"]),
+    expose_value=False,
+    callback=_choose_dates,
+    help="Show ages (on a terminal) or exact dates.",
+)
+VIEW = (
+    flag("--events", help="Also the record: what was said and done in sessions."),
+    flag("--stat", help="Only how much changed in each file."),
+)
+DRY_RUN = flag("--dry-run", help="Only say what would change.")
+YES = flag("--yes", help="Do not ask.")
+TARGET = click.option("--target", type=click.Choice(["memory", "user"]), help="Only one store.")
+AS_OF = click.option(
+    "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
+)
+SINCE = once("--since", metavar="DATE", help="From that day or moment on.")
+UNTIL = once("--until", metavar="DATE", help="Up to that day or moment.")
+PICK = (
+    several("--session", help="Only of a session."),
+    several("--agent", help="Only of an agent."),
+    several("--machine", help="Only of a machine."),
+    several("--path", help="Only in a file or below a directory."),
+    SINCE,
+    UNTIL,
+)
+"""Conditions that narrow each other; one that is given several times takes any of its values."""
+SESSION = click.option("--session", default="", help="The session it belongs to (also $GITMEM_SESSION).")
+REASON = click.option("-m", "--reason", default="", help="Why; kept in the commit.")
+SOURCE = click.option("--source", default="", help="Its origin: a URL, a tool, a person.")
+ORIGIN = (
+    REASON,
+    SOURCE,
+    SESSION,
+    click.option(
+        "--derived-from",
+        multiple=True,
+        metavar="NAME",
+        help="What this follows from: an entry's hash, a file, a commit or a session.",
+    ),
+)
+TRANSPORT = (
+    click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote."),
+    click.option(
+        "--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take."
+    ),
+)
+
+
+# --- what a shell offers ---------------------------------------------------------------------------------
+
+_MOST = 200
+
+
+class Offered(click.types.StringParamType):
+    """Any text; a shell offers what is in the memory. Only names are read, no file is."""
+
+    def __init__(self, *sources: str) -> None:
+        self._sources = sources
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002 (click's)
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        bundle = _memory(ctx)
+        if bundle is None:
+            return []
+        names = (name for source in self._sources for name in _named(bundle, source))
+        return [CompletionItem(name) for name in sorted({*names}) if name.startswith(incomplete)][:_MOST]
+
+
+def offer(command: click.Command, path: str) -> None:
+    """Let the parameters of a command, and of those inside it, offer what they take."""
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            offer(inner, f"{path} {name}")
+    for param in command.params:
+        sources = TAKEN.get(f"{path} {param.name}") or TAKEN.get(param.name or "")
+        if sources and isinstance(param.type, click.types.StringParamType):
+            param.type = Offered(*sources.split())
+
+
+def _memory(ctx: click.Context) -> Memory | None:
+    from gitmem.cli.main import Run
+    from gitmem.errors import GitMemError
+    from gitmem.memory.opening import find_root, open_bundle
+
+    root = ctx.find_root()
+    run = root.obj if isinstance(root.obj, Run) else Run(None)
+    try:
+        return open_bundle(run.world, find_root(run.world, root.params.get("bundle") or ""), "as is")
+    except (GitMemError, OSError):
+        return None
+
+
+def _named(bundle: Memory, source: str) -> Iterable[str]:
+    """Names of one kind that there are."""
+    from gitmem.okf import layout
+
+    match source:
+        case "kinds":
+            from gitmem.git.message import KINDS
+
+            return KINDS
+        case "machines":
+            return (bundle.config.machine, *bundle.tree().names("memories/machines"))
+        case "paths":
+            return _paths(bundle)
+        case "pending":
+            from gitmem.memory.review import unconfirmed, waiting
+
+            return (item.id for item in (*waiting(bundle), *unconfirmed(bundle)))
+        case "plans":
+            return (plan.name for plan in bundle.plans.all())
+        case "remotes":
+            from gitmem.git.git_settings import Remotes
+
+            return (one.name for one in Remotes(bundle.repository).all())
+        case "revisions":
+            sessions = (f"session:{one}" for one in _named(bundle, "sessions"))
+            return ("HEAD", "yesterday", "today", *_named(bundle, "snapshots"), *sessions)
+        case "sessions":
+            return map(layout.session_name, layout.session_pages(bundle.tree()))
+        case "settings":
+            from gitmem.config import settings
+
+            return (row.key for row in settings())
+        case "snapshots":
+            return (one.name for one in bundle.snapshots.all(automatic=True))
+        case _:
+            return layout.TYPES
+
+
+def _paths(bundle: Memory) -> Iterable[str]:
+    """Files that a person may name, and the directories above them."""
+    from gitmem.okf import layout
+
+    for path, _ in bundle.tree().files():
+        if not layout.is_generated(path):
+            parts = path.split("/")
+            yield from ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
+            yield path
+
+
+TAKEN = {
+    "session": "sessions",
+    "session_id": "sessions",
+    "parent": "sessions",
+    "path": "paths",
+    "as_of": "revisions",
+    "machine": "machines",
+    "kind": "kinds",
+    "type": "types",
+    "revision": "revisions",
+    "revisions": "revisions",
+    "diff old": "revisions",
+    "diff new": "revisions",
+    "show what": "sessions revisions paths",
+    "edit file": "paths",
+    "snapshot name": "snapshots",
+    "sync name": "remotes",
+    "remote remove name": "remotes",
+    "remote forget name": "remotes",
+    "plan step name": "plans",
+    "plan complete name": "plans",
+    "review item": "pending",
+    "config key": "settings",
+}
+"""Sources of what a parameter takes, by its name, or by the command and its name."""

@@ -5,104 +5,77 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitmem.cli.context import App
-from gitmem.cli.options import json_option, with_json
-from gitmem.cli.output import bold, count, cyan, dim, yellow
+from gitmem.cli.app import App
+from gitmem.cli.options import SESSION, command, flag, several_words
+from gitmem.cli.terminal import count, dim, yellow
 from gitmem.errors import GitMemError, UsageError
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
-    from gitmem.memory.origin import Origin
-    from gitmem.memory.plans import Plan
-
-_TITLE = 40
-_session = click.option("--session", default="", help="The session it belongs to (also $GITMEM_SESSION).")
 
 
-@click.group(invoke_without_command=True)
-@click.option("--stdin", "from_stdin", is_flag=True, help="Read events as JSON lines from standard input.")
-@_session
-@json_option
-@click.pass_context
-def record(ctx: click.Context, from_stdin: bool, session: str) -> None:
-    """Record events in a session: the one named, the one that is open, or today's.
+_FIELDS = {
+    "observation": ("content", "category"),
+    "decision": ("decision", "rationale", "tags"),
+    "tool-call": ("tool_name", "args", "result"),
+    "turn": ("", "user", "assistant"),
+}
+"""Kinds of events: the field that TEXT is, and those that have an option."""
+
+
+@command(
+    click.argument("kind", type=click.Choice(list(_FIELDS)), required=False),
+    several_words("TEXT", required=False),
+    click.option("--category", help="Of an observation: its category in log.md."),
+    click.option("--rationale", help="Of a decision: why."),
+    click.option("--tag", "tags", multiple=True, help="Of a decision: a tag; may be given several times."),
+    click.option("--args", help="Of a tool call: what it was called with."),
+    click.option("--result", help="Of a tool call: what it returned (500 characters are kept)."),
+    click.option("--user", help="Of a turn: what the person said."),
+    click.option("--assistant", help="Of a turn: what the agent answered."),
+    flag("--stdin", "from_stdin", help="Read events as JSON lines from standard input."),
+    SESSION,
+)
+def record(app: App, kind: str | None, text: str, from_stdin: bool, session: str, **given: Any) -> None:
+    """Record an event in a session: the one named, the one that is open, or today's.
 
     \b
     gitmem record observation "the build needs node 20"
     gitmem record decision "use Postgres" --rationale "we need JSON" --tag database
     gitmem record tool-call terminal --result "ok"
+    gitmem record turn --user "Which port?" --assistant "9100"
     some-agent | gitmem record --stdin
 
     Lines on standard input look like {"_kind": "observation", "content": "…", "session": "…"}.
     """
-    app = ctx.obj
-    assert isinstance(app, App)
-    if ctx.invoked_subcommand is None:
+    if from_stdin or kind is None:
         if not from_stdin:
             raise UsageError("Say what to record, or give events on standard input with --stdin.")
         _from_stdin(app, session)
-
-
-@record.command()
-@click.argument("content")
-@click.option("--category", default="Observation", help="Its category in log.md.")
-@_session
-@with_json
-def observation(app: App, content: str, category: str, session: str) -> None:
-    """Record something that was seen or learned."""
-    _one(app, session, "observation", content=content, category=category)
-
-
-@record.command()
-@click.argument("decision")
-@click.option("--rationale", default="", help="Why.")
-@click.option("--tag", "tags", multiple=True, help="A tag; may be given several times.")
-@_session
-@with_json
-def decision(app: App, decision: str, rationale: str, tags: tuple[str, ...], session: str) -> None:
-    """Record a decision; it becomes a concept of its own."""
-    _one(app, session, "decision", decision=decision, rationale=rationale, tags=tags)
-
-
-@record.command("tool-call")
-@click.argument("name")
-@click.option("--args", "given", default="", help="What it was called with.")
-@click.option("--result", default="", help="What came of it (500 characters are kept).")
-@_session
-@with_json
-def tool_call(app: App, name: str, given: str, result: str, session: str) -> None:
-    """Record the use of a tool; its first use makes it known."""
-    _one(app, session, "tool_call", tool_name=name, args=given, result=result)
-
-
-@record.command()
-@click.option("--user", default="", help="What the person said.")
-@click.option("--assistant", default="", help="What the agent answered.")
-@_session
-@with_json
-def turn(app: App, user: str, assistant: str, session: str) -> None:
-    """Record one turn of a conversation, or one side of it."""
-    if not user.strip() and not assistant.strip():
-        raise UsageError("A turn needs --user, --assistant, or both.")
-    _one(app, session, "turn", user=user, assistant=assistant)
-
-
-def _one(app: App, session: str, kind: str, **fields: object) -> None:
+        return
+    named, *options = _FIELDS[kind]
+    fields = {name: value for name, value in given.items() if value}
+    if others := fields.keys() - {*options}:
+        raise UsageError(f"--{min(others).removesuffix('s')} is not for a {kind}.")
+    if bool(text) != bool(named) or not (text or fields):
+        raise UsageError("A turn needs --user, --assistant, or both." if not named else f"Give the {kind}.")
     bundle = app.writing_bundle
-    event = bundle.record_event(kind, session=session, **fields)
-    app.out.json({"event": event or None, "commit": bundle.tip})
+    event = bundle.record_event(
+        kind.replace("-", "_"), session=session, **({named: text} if named else {}), **fields
+    )
+    document = {"event": event or None, "commit": bundle.tip}
     if event:
-        app.out.line(yellow(bundle.tip[:8]), " recorded ", dim(event))
+        app.answer(document, yellow(bundle.tip[:8]), " recorded ", dim(event))
     else:
-        app.out.line("Not recorded: the settings leave out this kind of event.")
+        app.answer(document, "Not recorded: the settings leave out this kind of event.")
 
 
 class _Lines:
-    """Events as JSON lines, for a buffer; a bad line is told with its number and the rest goes on."""
+    """Events as JSON lines, for a buffer; a bad line is reported with its number and the rest goes on."""
 
     def __init__(self, bundle: Memory, session: str) -> None:
         from gitmem.memory.capture.buffer import HotMemoryBuffer
@@ -146,16 +119,17 @@ def _from_stdin(app: App, session: str) -> None:
         lines.buffer.close("explicit")
     for problem in lines.problems:
         app.warn(problem)
-    app.out.json(
+    left = f", {lines.skipped} left out by the settings" if lines.skipped else ""
+    app.answer(
         {
             "recorded": lines.recorded,
             "skipped": lines.skipped,
             "problems": lines.problems,
             "commit": bundle.tip,
-        }
+        },
+        yellow(bundle.tip[:8]),
+        f" recorded {count(lines.recorded, 'event')}{left}",
     )
-    left = f", {lines.skipped} left out by the settings" if lines.skipped else ""
-    app.out.line(yellow(bundle.tip[:8]), f" recorded {count(lines.recorded, 'event')}{left}")
     if lines.problems:
         total = lines.recorded + lines.skipped + len(lines.problems)
         raise GitMemError(f"{len(lines.problems)} of {total} lines were left out; the rest is recorded.")
@@ -174,13 +148,14 @@ def session() -> None:
     """
 
 
-@session.command("start")
-@click.argument("session_id", default=None, required=False, metavar="[ID]")
-@click.option("--parent", default="", help="The session that this one continues.")
-@click.option("--platform", default="", help="Where it runs.")
-@click.option("--model", default="", help="The model it uses.")
-@click.option("--title", default="", help="What it is about.")
-@with_json
+@command(
+    click.argument("session_id", default=None, required=False, metavar="[ID]"),
+    click.option("--parent", default="", help="The session that this one continues."),
+    click.option("--platform", default="", help="Where it runs."),
+    click.option("--model", default="", help="The model it uses."),
+    click.option("--title", default="", help="What it is about."),
+    of=session,
+)
 def start(app: App, /, session_id: str | None, **known: str) -> None:
     """Begin a session, or resume one; the commands that follow belong to it."""
     bundle = app.writing_bundle
@@ -190,24 +165,21 @@ def start(app: App, /, session_id: str | None, **known: str) -> None:
     resumed = bool(session_id and bundle.sessions.find(session_id))
     info = bundle.sessions.start(session_id or "", keep_open=True, **known)
     bundle.sessions.snapshot()
-    app.out.json({"session": info.id, "started": info.started, "resumed": resumed})
-    app.out.line(info.id)
+    app.answer({"session": info.id, "started": info.started, "resumed": resumed}, info.id)
     if resumed:
         app.warn(f"{info.id} was there already and goes on.")
     if earlier not in ("", info.id) and bundle.sessions.find(earlier):  # one that did nothing left nothing
         app.warn(f"{earlier} is still open: `gitmem session end {shlex.quote(earlier)}` ends it.")
 
 
-@session.command("end")
-@click.argument("session_id", default="", metavar="[ID]")
-@with_json
+@command(click.argument("session_id", default="", metavar="[ID]"), of=session)
 def end(app: App, session_id: str) -> None:
     """End a session: the one named, or the one that is open."""
     bundle = app.writing_bundle
     name = bundle.session_named(session_id)
     made = bundle.sessions.end(name)
-    app.out.json({"session": name, "commit": made.commit.oid if made else None})
-    app.out.line(f"{name} ended" if made else f"{name} had ended already")
+    document = {"session": name, "commit": made.commit.oid if made else None}
+    app.answer(document, f"{name} ended" if made else f"{name} had ended already")
 
 
 # --- plan ------------------------------------------------------------------------------------------------
@@ -224,59 +196,35 @@ def plan() -> None:
     """
 
 
-@plan.command("create")
-@click.argument("title")
-@click.argument("steps", nargs=-1, required=True)
-@_session
-@with_json
-def create(app: App, title: str, steps: tuple[str, ...], session: str) -> None:
+@command(click.argument("title"), click.argument("steps", nargs=-1, required=True), of=plan)
+def create(app: App, title: str, steps: tuple[str, ...]) -> None:
     """Make a plan with its steps."""
-    bundle = app.writing_bundle
-    _tell_plan(app, bundle.plans.create(title, steps, origin=_plan_origin(bundle, session)))
+    _change(app, "create", title, steps)
 
 
-@plan.command("step")
-@click.argument("name")
-@click.argument("number", type=int)
-@click.option("--result", default="", help="What came of it.")
-@_session
-@with_json
-def step(app: App, name: str, number: int, result: str, session: str) -> None:
+@command(
+    click.argument("name"),
+    click.argument("number", type=int),
+    click.option("--result", default="", help="The result of the step."),
+    of=plan,
+)
+def step(app: App, name: str, number: int, result: str) -> None:
     """Mark a step done, counted from 1."""
-    bundle = app.writing_bundle
-    done = bundle.plans.complete_step(name, number, result, origin=_plan_origin(bundle, session))
-    _tell_plan(app, done)
+    _change(app, "complete_step", name, number, result)
 
 
-@plan.command("complete")
-@click.argument("name")
-@_session
-@with_json
-def complete(app: App, name: str, session: str) -> None:
+@command(click.argument("name"), of=plan)
+def complete(app: App, name: str) -> None:
     """Finish a plan; it moves to plans/archive/<year>/."""
-    bundle = app.writing_bundle
-    _tell_plan(app, bundle.plans.complete(name, origin=_plan_origin(bundle, session)))
+    _change(app, "complete", name)
 
 
-@plan.command("list")
-@click.option("--all", "everything", is_flag=True, help="Also those in the archive.")
-@with_json
+@command(flag("--all", "everything", help="Also those in the archive."), of=plan, name="list")
 def list_plans(app: App, everything: bool) -> None:
     """List plans with their progress."""
-    plans = app.bundle.plans.all(archived=everything)
-    app.out.json({"plans": plans})
-    for one in plans:
-        done, total = one.progress
-        archived = dim("  archived") if one.is_archived else ""
-        app.out.line(cyan(f"{done}/{total} "), bold(one.name), "  ", one.title, archived)
+    app.show({"plans": app.bundle.plans.all(archived=everything)}, short=True, none="There is no open plan.")
 
 
-def _plan_origin(bundle: Memory, session: str) -> Origin:
-    return bundle.origin(session=bundle.session_named(session))
-
-
-def _tell_plan(app: App, one: Plan) -> None:
-    app.out.json(one)
-    app.out.line(bold(one.title), dim(f"  {one.path}"))
-    for step_ in one.steps:
-        app.out.line("  ", step_.line())
+def _change(app: App, action: str, *args: Any) -> None:
+    bundle = app.writing_bundle
+    app.show(getattr(bundle.plans, action)(*args, origin=bundle.origin(session=bundle.session_named())))

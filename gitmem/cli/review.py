@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.context import App
-from gitmem.cli.options import with_json
-from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
-from gitmem.cli.render.answers import tell_item
-from gitmem.errors import FoundSomething, GitMemError, UsageError
+from gitmem.cli.app import App
+from gitmem.cli.options import REASON, command, flag
+from gitmem.cli.render.answers import item_words, tell_item
+from gitmem.cli.terminal import bold, count, dim, green, red, safe, yellow
+from gitmem.errors import FoundSomething, GitMemError, UnknownRevision, UsageError
 from gitmem.okf.plain import shortened
 from gitmem.shape import shape
 
@@ -25,17 +25,15 @@ _CHOICES = "[a]ccept, [d]rop, [e]dit, [s]how all of it, [n]ext, [q]uit"
 _FEW_LINES = 12
 
 
-@click.command()
-@click.argument("item", default="", metavar="[ID]")
-@click.option(
-    "--accept", is_flag=True, help="Let it in; of two wordings the newer stays, of a full store the newest."
+@command(
+    click.argument("item", default="", metavar="[ID]"),
+    flag("--accept", help="Let it in; of two wordings the newer stays, of a full store the newest."),
+    flag("--drop", help="Drop it for good; of two wordings the older stays."),
+    click.option("--edit", "words", metavar="TEXT", help="Let it in with these words; `-` opens an editor."),
+    REASON,
+    flag("--list", "only_list", help="Only list what waits; also where no person is."),
+    flag("--all", "everything", help="With the entries that a person has not confirmed."),
 )
-@click.option("--drop", is_flag=True, help="Drop it for good; of two wordings the older stays.")
-@click.option("--edit", "words", metavar="TEXT", help="Let it in with these words; `-` opens an editor.")
-@click.option("-m", "--reason", default="", help="Why; kept in the commit.")
-@click.option("--list", "only_list", is_flag=True, help="Only list what waits; also where no person is.")
-@click.option("--all", "everything", is_flag=True, help="With the entries that a person has not confirmed.")
-@with_json
 def review(
     app: App,
     item: str,
@@ -68,26 +66,42 @@ def review(
     if item:
         from gitmem.memory.review import find
 
-        found = find(app.writing_bundle if chosen else app.bundle, item)
-        if chosen:
-            _decide(app, found, "d" if drop else "a" if accept else "e", words=words or "-", reason=reason)
+        if not chosen:
+            _show(app, item)
             return
-        app.show(found)
+        found = find(app.writing_bundle, item)
+        _decide(app, found, "d" if drop else "a" if accept else "e", words=words or "-", reason=reason)
         return
     _go_through(app, everything=everything, only_list=only_list)
+
+
+def _show(app: App, name: str) -> None:
+    """Show an item that waits; anything else by its id, with the sentence that it does not."""
+    from gitmem.memory.printed_ids import meant
+    from gitmem.memory.review import find
+
+    try:
+        app.show(find(app.bundle, name))
+    except UnknownRevision:
+        found = meant(app.bundle, name)
+        if found is None:
+            raise
+        app.out.line(f"There is nothing to decide about {name}:")
+        app.show(found, more=("changes",))
 
 
 def _go_through(app: App, *, everything: bool, only_list: bool) -> None:
     from gitmem.memory.review import unconfirmed, waiting
 
+    app.note_seen()
     items = [*waiting(app.bundle), *(unconfirmed(app.bundle) if everything else ())]
     app.out.json({"waiting": items})
     if not items:
         app.out.line("Nothing waits.")
     elif only_list or app.out.is_json:
         for item in items:
-            told = item.why if item.kind in ("broken", "full") else item.text
-            app.out.line(yellow(item.id), "  ", bold(item.kind), f"  {item.path}  ", shortened(told, 60))
+            told = f"{item.path} {item.why}" if item.kind in ("broken", "full") else item_words(item)
+            app.out.block(yellow(item.id), "  ", bold(item.kind), f"  {shortened(told, 120)}")
     else:
         app.need_a_person()
         _ask(app, items)
@@ -116,17 +130,17 @@ def _ask(app: App, items: list[Item]) -> None:
 
 def _decide(app: App, item: Item, chosen: str, *, words: str = "-", reason: str = "") -> None:
     """Accept (`a`), drop (`d`) or edit (`e`) an item."""
-    from gitmem.memory import decide
+    from gitmem.memory import review
 
     bundle, by = app.writing_bundle, app.world.person or "human"
     if chosen == "a":
-        what, commit = "accepted", decide.accept(bundle, item, by=by, reason=reason)
+        what, commit = "accepted", review.accept(bundle, item, by=by, reason=reason)
     elif chosen == "d":
         _sure(item)
-        what, commit = "dropped", decide.drop(bundle, item, by=by, reason=reason)
+        what, commit = "dropped", review.drop(bundle, item, by=by, reason=reason)
     else:
         text = words if words != "-" else _edited(item)
-        what, commit = "edited", decide.edit(bundle, item, text, by=by, reason=reason)
+        what, commit = "edited", review.edit(bundle, item, text, by=by, reason=reason)
     app.out.json({"id": item.id, "kind": item.kind, "decided": what, "commit": commit or None})
     app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
 
@@ -149,19 +163,19 @@ def _edited(item: Item) -> str:
 # --- scan ------------------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("files", nargs=-1, type=click.Path())
-@click.option("--stdin", "from_stdin", is_flag=True, help="Scan what comes on standard input, as one text.")
-@click.option("--jsonl", is_flag=True, help='Lines {"text": …} in, a verdict line out for each, in order.')
-@click.option("--history", is_flag=True, help="Scan every entry that the history of this bundle holds.")
-@click.option(
-    "--scope",
-    type=click.Choice(["memory", "event", "skill", "recall"]),
-    default="memory",
-    help="How strictly.",
+@command(
+    click.argument("files", nargs=-1, type=click.Path()),
+    flag("--stdin", "from_stdin", help="Scan standard input, as one text."),
+    flag("--jsonl", help='Lines {"text": …} in, a verdict line out for each, in order.'),
+    flag("--history", help="Scan every entry that the history of this memory holds."),
+    click.option(
+        "--scope",
+        type=click.Choice(["memory", "event", "skill", "recall"]),
+        default="memory",
+        help="How strictly.",
+    ),
+    flag("--accept-rules", help="Accept the rules of config/scanner.md on this machine."),
 )
-@click.option("--accept-rules", is_flag=True, help="Accept the rules of config/scanner.md on this machine.")
-@with_json
 def scan(
     app: App,
     files: tuple[str, ...],
@@ -180,10 +194,10 @@ def scan(
     echo "ignore previous instructions" | gitmem scan --stdin
     gitmem scan --jsonl < lines.jsonl
     """
-    from gitmem.memory.gate import audit
+    from gitmem.memory.gate import scan as scanning
 
-    if accept_rules and not audit.accept_rules(app.bundle):
-        raise UsageError("This bundle has no rules of its own: they would be in config/scanner.md.")
+    if accept_rules and not app.bundle.part(scanning.BundleScanner).accept_rules():
+        raise UsageError("This memory has no rules of its own: they would be in config/scanner.md.")
     if sum((bool(files), from_stdin, jsonl, history)) > 1:
         raise UsageError("Choose one of files, --stdin, --jsonl and --history.")
     if jsonl:
@@ -191,9 +205,9 @@ def scan(
         return
     judged: Iterator[tuple[str, Result]]
     if files or from_stdin:
-        judged = ((where, audit.scan_text(text, scope)) for where, text in _texts(app, files))
+        judged = ((where, scanning.scan_text(text, scope)) for where, text in _texts(app, files))
     else:
-        judged = audit.scan_history(app.bundle) if history else audit.scan_tree(app.bundle)
+        judged = scanning.scan_history(app.bundle) if history else scanning.scan_tree(app.bundle)
     found = [(where, result) for where, result in judged if result.verdict != "allow"]
     app.out.json({"flagged": [{"where": where, **shape(result)} for where, result in found]})
     for where, result in found:
@@ -217,7 +231,7 @@ def _texts(app: App, files: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _stream(scope: Scope) -> None:
-    from gitmem.memory.gate.audit import scan_text
+    from gitmem.memory.gate.scan import scan_text
 
     flagged = 0
     for number, line in enumerate(iter(sys.stdin.buffer), start=1):

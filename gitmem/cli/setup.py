@@ -7,38 +7,36 @@ import json
 import os
 import sys
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.context import App
-from gitmem.cli.options import with_dates, with_json
-from gitmem.cli.output import bold, count, dim, green, red, size, yellow
-from gitmem.cli.progress import shown_while_building
-from gitmem.errors import BundleBusy, BundleNotFound, ConfigError, FoundSomething, GitMemError, UsageError
+from gitmem.cli.app import App
+from gitmem.cli.options import command, flag
+from gitmem.cli.terminal import bold, count, dim, green, indexing, red, size, yellow
+from gitmem.errors import BundleBusy, BundleNotFound, ConfigError, FoundSomething, UsageError
 from gitmem.state import CONFIG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gitmem.config import Config, Setting, Value
-    from gitmem.memory.memory import Memory
     from gitmem.settings_edit import Keys
 
 
 # --- init ------------------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("directory", default="", metavar="[DIR]")
-@click.option("--project", is_flag=True, help="In .memory/ of the project here, which its git leaves out.")
-@click.option(
-    "--separate-git-dir", metavar="PATH", help="Keep the git directory there, outside the work tree."
+@command(
+    click.argument("directory", default="", metavar="[DIR]"),
+    flag("--project", help="In .memory/ of the project here, which its git leaves out."),
+    click.option(
+        "--separate-git-dir", metavar="PATH", help="Keep the git directory there, outside the work tree."
+    ),
+    click.option(
+        "--agent", default="", metavar="NAME", help="Whose memory it is: the author of what agents write."
+    ),
 )
-@click.option(
-    "--agent", default="", metavar="NAME", help="Whose memory it is: the author of what agents write."
-)
-@with_json
 def init(app: App, directory: str, project: bool, separate_git_dir: str | None, agent: str) -> None:
     """Create a memory in DIR; without DIR in ~/.gitmem, or where $GITMEM_BUNDLE says.
 
@@ -52,13 +50,23 @@ def init(app: App, directory: str, project: bool, separate_git_dir: str | None, 
     gitmem init --project
     gitmem init ~/.hermes/gitmem/bundle --separate-git-dir ~/.hermes/gitmem/bundle.git
     """
-    from gitmem.memory.opening import leave_out, place_for, project_memory, refuse_inside_a_bundle
+    from gitmem.locate import holds_files, is_repository
+    from gitmem.memory.opening import (
+        is_trusted,
+        leave_out,
+        of_others,
+        place_for,
+        project_memory,
+        refuse_inside_a_bundle,
+    )
     from gitmem.memory.upkeep.create import create
 
     if project and directory:
         raise UsageError("Give DIR or --project, not both.")
     root = project_memory(app.world) if project else place_for(app.world, directory)
     refuse_inside_a_bundle(root)
+    if holds_files(root) and is_repository(root) and not is_trusted(app.world, root):
+        raise of_others(app.world, root)
     bundle, made = create(
         app.world,
         root,
@@ -71,25 +79,42 @@ def init(app: App, directory: str, project: bool, separate_git_dir: str | None, 
         leave_out(root)
     if made and agent:
         bundle.state.write_text(CONFIG, f"agent_id: {json.dumps(agent)}\n")
-    app.out.json(
-        {"bundle": bundle.root, "git_dir": bundle.repository.git_dir, "made": made, "commit": bundle.tip}
-    )
+    document = {
+        "bundle": bundle.root,
+        "git_dir": bundle.repository.git_dir,
+        "made": made,
+        "commit": bundle.tip,
+    }
     if made:
-        app.out.line("Created a memory in ", bold(bundle.root), ".")
-        app.out.line(dim("Edit memories/MEMORY.md there and run `gitmem commit`, then `gitmem log`."))
+        app.answer(document, "Created a memory in ", bold(bundle.root), ".")
+        app.out.line(dim("Next: `gitmem remember TEXT`, or `gitmem connect claude` (codex, hermes …)."))
     else:
-        app.out.line("There is a memory in ", bold(bundle.root), " already; nothing was changed.")
+        app.answer(document, "There is a memory in ", bold(bundle.root), " already; nothing was changed.")
+
+
+@command(click.argument("directory", metavar="DIR"))
+def trust(app: App, directory: str) -> None:
+    """Take a memory that others made, or that you moved, for your own: it is found from inside it, and written to.
+
+    Until then its entries are unconfirmed, and `gitmem -C DIR` only reads it.
+
+    \b
+    gitmem trust ~/team-memory
+    """
+    from gitmem.memory import opening
+
+    app.need_a_person("takes a memory for their own")
+    root = app.world.path(directory)
+    opening.trust(app.world, root)
+    app.answer({"bundle": root}, bold(root), " is in your list of memories.")
 
 
 # --- status ----------------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.option("-v", "--verbose", is_flag=True, help="Also what is stored, and how.")
-@with_dates
-@with_json
+@command(flag("-v", "--verbose", help="Also what is stored, and how."))
 def status(app: App, verbose: bool) -> None:
-    """Show the session, how full the curated store is, how the remotes stand, and what waits for you.
+    """Show the session, how full the curated store is, the state of the remotes, and what waits for you.
 
     In a memory, `gitmem` alone does the same.
 
@@ -110,12 +135,10 @@ def show_status(app: App, *, verbose: bool = False) -> None:
 # --- check and gc ----------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and rebuild the search index.")
-@click.option(
-    "--history", is_flag=True, help="Every file of the whole history, not only of the newest commit."
+@command(
+    flag("--fix", help="Repair what can be repaired safely, and rebuild the search index."),
+    flag("--history", help="Every file of the whole history, not only of the newest commit."),
 )
-@with_json
 def check(app: App, fix: bool, history: bool) -> None:
     """Find the usual problems, say how to repair each, and prove that the memory is whole.
 
@@ -127,76 +150,34 @@ def check(app: App, fix: bool, history: bool) -> None:
     gitmem check
     gitmem check --fix
     """
+    from gitmem.memory.upkeep.checks import Checks
+
     bundle = app.any_bundle()
-    problems, left = _problems(app, bundle, fix=fix)
-    if fix and not left:
-        with shown_while_building(app):
-            made = bundle.index.rebuild()
-            app.out.line(f"Indexed {made.count_texts():,} entries of {made.seq:,} commits.")
-    found = _verified(bundle, history=history)
-    app.out.json({"ok": not left and not found["findings"], "problems": problems, **found})
+    checks = Checks(bundle, history=history, python=sys.executable)
+    rows, left = [], 0
     app.out.paged()
-    for finding in found["findings"]:
-        where = finding["where"]
-        app.out.line(red(f"{finding['check']}: "), bold(where), " " * bool(where), finding["what"])
-    seen = f"{count(found['commit_count'], 'commit')} and {count(found['file_count'], 'file')}"
-    if found["findings"]:
-        app.out.line(f"Looked at {seen}; {count(len(found['findings']), 'finding')}.")
-    elif not left:
-        app.out.line(green("Whole. "), f"Looked at {seen}; nothing is wrong.")
-    if left or found["findings"]:
-        raise click.exceptions.Exit(FoundSomething.exit_code)
-
-
-def _problems(app: App, bundle: Memory, *, fix: bool) -> tuple[list[dict[str, object]], int]:
-    """The usual problems, each with what was done about it, and how many serious ones are left."""
-    from gitmem.memory.upkeep.create import install_hooks
-    from gitmem.memory.upkeep.doctor import Diagnosis
-
-    rows: list[dict[str, object]] = []
-    left = 0
-    diagnosis = Diagnosis(
-        bundle, install_hooks=lambda: install_hooks(bundle.repository, python=sys.executable)
-    )
-    for problem in diagnosis.run():
+    for problem in checks.run():
         done = problem.fix() if fix and problem.fix is not None else ""
         left += problem.serious and not done
-        rows.append(
-            {
-                "name": problem.name,
-                "serious": problem.serious,
-                "what": problem.what,
-                "remedy": problem.remedy,
-                "fixable": problem.fix is not None,
-                "fixed": done,
-            }
-        )
+        row = {name: getattr(problem, name) for name in ("check", "serious", "what", "remedy")}
+        rows.append({**row, "fixable": problem.fix is not None, "fixed": done})
         app.out.line(red("! ") if problem.serious else yellow("· "), problem.what)
         app.out.line("  ", green(done) if done else dim(problem.remedy))
-    return rows, left
+    if fix and not left:
+        with indexing(app.bundle):
+            made = bundle.index.rebuild()
+            app.out.line(f"Indexed {made.count_texts():,} entries of {made.seq:,} commits.")
+    app.out.json(
+        {"ok": not left, "problems": rows, "commit_count": checks.commits, "file_count": checks.files}
+    )
+    seen = f"{count(checks.commits, 'commit')} and {count(checks.files, 'file')}"
+    if left:
+        app.out.line(f"Looked at {seen}; {count(left, 'problem')}.")
+        raise click.exceptions.Exit(FoundSomething.exit_code)
+    app.out.line(green("Whole. "), f"Looked at {seen}; nothing is wrong.")
 
 
-def _verified(bundle: Memory, *, history: bool) -> dict[str, Any]:
-    from gitmem.memory.upkeep.verify import CHECKS, Verification
-
-    verification = Verification(bundle, history=history)
-    findings = []
-    try:
-        bundle.finish_pending()
-        findings += [asdict(finding) for finding in verification.run()]
-    except GitMemError as error:
-        findings.append({"check": "unreadable", "where": "", "what": f"{error} {error.hint}".rstrip()})
-    return {
-        "checks": list(CHECKS),
-        "commit_count": verification.commits,
-        "file_count": verification.files,
-        "findings": findings,
-    }
-
-
-@click.command()
-@click.option("--auto", is_flag=True, help="Only when it is due, at low priority, quietly.")
-@with_json
+@command(flag("--auto", help="Only when it is due, at low priority, quietly."))
 def gc(app: App, auto: bool) -> None:
     """Compress the object store, so that the bundle stays small and fast.
 
@@ -210,6 +191,7 @@ def gc(app: App, auto: bool) -> None:
 
     repository = app.bundle.repository
     if auto:
+        app.bundle.index.catch_up()
         if not housekeeping.due(repository):
             app.out.json({"ran": False, "by": None, "before": None, "after": None})
             return
@@ -236,18 +218,16 @@ def gc(app: App, auto: bool) -> None:
 # --- config ----------------------------------------------------------------------------------------------
 
 
-@click.command()
-@click.argument("key", default="")
-@click.argument("value", required=False)
-@click.option("--unset", is_flag=True, help="Take the setting out of the file.")
-@click.option(
-    "--home", is_flag=True, help="In gitmem.yaml of the Hermes home: for every memory, not for this one."
+@command(
+    click.argument("key", default=""),
+    click.argument("value", required=False),
+    flag("--unset", help="Take the setting out of the file."),
+    flag("--user", help="In your own settings: for every memory and agent, not for this memory alone."),
 )
-@with_json
-def config(app: App, key: str, value: str | None, unset: bool, home: bool) -> None:
+def config(app: App, key: str, value: str | None, unset: bool, user: bool) -> None:
     """List the settings; read, set or unset one.
 
-    A setting is set for this memory on this machine; with --home for the Hermes home. Variables (GITMEM_…) go before
+    A setting is set for this memory on this machine; with --user for all of yours. Variables (GITMEM_…) go before
     both. docs/settings.md has them all.
 
     \b
@@ -267,7 +247,7 @@ def config(app: App, key: str, value: str | None, unset: bool, home: bool) -> No
         app.out.json(_row(found, setting))
         app.out.line(spelled(found[setting.key], empty=""))
         return
-    file = _File(app, setting, home=home, reading=unset)
+    file = _File(app, setting, user=user, reading=unset)
     if unset:
         file.remove()
     else:
@@ -295,23 +275,23 @@ def _list_settings(app: App) -> None:
 class _File:
     """The file that a setting is written to."""
 
-    def __init__(self, app: App, setting: Setting, *, home: bool, reading: bool = False) -> None:
-        from gitmem.config import GIT_DIR_CONFIG, HERMES_YAML
+    def __init__(self, app: App, setting: Setting, *, user: bool, reading: bool = False) -> None:
+        from gitmem.config import GIT_DIR_CONFIG, USER_YAML
         from gitmem.files import read_settings
 
-        if setting.is_personal and not home and not reading:
+        if setting.is_personal and not user and not reading:
             raise UsageError(
-                f"`{setting.key}` is not for a bundle to say, which may come from somebody else.",
-                hint="Set it with --home.",
+                f"`{setting.key}` cannot be set in a memory, which may be another person's.",
+                hint="Set it with --user.",
             )
         self._setting = setting
-        self._state = None if home else app.repository.state
+        self._state = None if user else app.repository.state
         self._path = (
-            os.path.join(app.world.hermes_home, "gitmem.yaml")
+            os.path.join(app.world.config_home, "config.yaml")
             if self._state is None
             else self._state.path(CONFIG)
         )
-        self.origin = HERMES_YAML if home else GIT_DIR_CONFIG
+        self.origin = USER_YAML if user else GIT_DIR_CONFIG
         self._text = read_settings(self._path, self.origin)
 
     def put(self, value: Value) -> None:
@@ -340,7 +320,7 @@ class _File:
         if self._state is not None:
             self._state.write_text(CONFIG, text, durable=True)
         else:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             replace_text(self._path, text)
 
 

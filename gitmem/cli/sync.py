@@ -1,119 +1,117 @@
-"""`gitmem sync`: this memory and a remote, brought together."""
+"""`gitmem sync`, `remote`, `clone` and `fold`: this memory on other machines."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitmem.cli.context import App
-from gitmem.cli.options import with_changes, with_json
-from gitmem.cli.output import count, green, safe, yellow
-from gitmem.cli.progress import shown_stages
-from gitmem.errors import GitMemError, UsageError
+from gitmem.cli.app import App
+from gitmem.cli.options import TRANSPORT, command, flag
+from gitmem.cli.terminal import count, green, safe, stages, yellow
+from gitmem.errors import FoundSomething, GitMemError, UsageError
 from gitmem.okf.plain import shortened
+from gitmem.permissions import make_directories
 
 if TYPE_CHECKING:
-    from gitmem.memory.gate.taken import Loss
-    from gitmem.memory.sync.engine import Synced
+    from gitmem.hosts.hermes.home import Home
+    from gitmem.memory.sync.keeping import Loss
 
 
-@click.command()
-@click.argument("name", default="", metavar="[REMOTE]")
-@click.option("--dry-run", is_flag=True, help="Only say what this agent would start and stop believing.")
-@click.option(
-    "--allow-unrelated", is_flag=True, help="Join a memory that has no commit in common with this one."
+@command(
+    click.argument("name", default="", metavar="[REMOTE]"),
+    flag("--dry-run", help="Only say what this agent would start and stop believing."),
+    flag("--allow-unrelated", help="Join a memory that has no commit in common with this one."),
+    flag("--accept-erasure", help="Erase here too, for good, what was erased on another machine."),
+    flag("--yes", "leave_out", help="Then leave out unsent commits that hold it."),
+    click.option("--forget-erasure", metavar="RECEIPT", help="Let a history come back that was erased."),
+    flag("--due", help="Sync with every remote that is due, one after the other."),
+    flag("--background", help="Start it for every remote that is due, and do not wait."),
+    click.option("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead."),
+    click.option("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead."),
+    *TRANSPORT,
 )
-@click.option(
-    "--accept-erasure", is_flag=True, help="Erase here too, for good, what was erased on another machine."
-)
-@click.option("--due", is_flag=True, help="Sync with every remote that is due, one after the other.")
-@click.option("--background", is_flag=True, help="Start it for every remote that is due, and do not wait.")
-@click.option("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead.")
-@click.option("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead.")
-@click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
-@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take.")
-@with_changes
-@with_json
 def sync(
     app: App,
     name: str,
-    dry_run: bool,
-    allow_unrelated: bool,
-    accept_erasure: bool,
+    forget_erasure: str | None,
     due: bool,
     background: bool,
     to_file: str | None,
     from_file: str | None,
     transport: str | None,
-    timeout: float,
-    events: bool,
-    stat: bool,
+    **how: Any,
 ) -> None:
     """Bring this memory and a remote together: fetch, check, merge, push.
+
+    Exits with 3 where something waits for a person afterwards; --due and --background do not.
 
     \b
     gitmem sync
     gitmem sync origin --dry-run
     """
+    how["transport"] = transport or ""
     if to_file and from_file:
         raise UsageError("Choose one of --to and --from.")
-    if background:
+    if how["accept_erasure"]:
+        app.need_a_person("accepts an erase of another machine", script=how["leave_out"])
+    if forget_erasure:
+        _forget_erasure(app, forget_erasure)
+    elif background:
         from gitmem.memory.sync.remote_state import start_due
 
         started, _ = start_due(app.bundle)
-        app.out.json({"started_remotes": started})
-        app.out.line(f"started: {', '.join(started)}" if started else "No remote is due.")
-        return
-    if to_file:
-        from gitmem.memory.sync.bundle_file import write_file
+        told = f"started: {', '.join(started)}" if started else "No remote is due."
+        app.answer({"started_remotes": started}, told)
+    elif to_file:
+        from gitmem.memory.sync.outgoing import write_file
 
         commits = write_file(app.whole_bundle, app.world.path(to_file))
-        app.out.json({"file": to_file, "commit_count": commits})
-        app.out.line(f"{to_file}: {commits} commits")
-        return
-    if due:
-        _sync_all_due(app, transport=transport or "", timeout=timeout, events=events, stat=stat)
-        return
-    with shown_stages() as progress:
-        done = app.bundle.sync(
-            name,
-            dry_run=dry_run,
-            allow_unrelated=allow_unrelated,
-            from_file=app.world.path(from_file) if from_file else "",
-            transport=transport or "",
-            timeout=timeout,
-            progress=progress,
-            agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
-            accept_erasure=accept_erasure,
-        )
-    app.out.json(done) if app.out.is_json else _tell(app, done, events=events, stat=stat)
-    app.refuse_held(done.held)
+        app.answer({"file": to_file, "commit_count": commits}, f"{to_file}: {commits} commits")
+    elif due:
+        _sync_all_due(app, how["transport"], how["timeout"])
+    else:
+        with stages() as progress:
+            done = app.bundle.sync(
+                name,
+                from_file=app.world.path(from_file) if from_file else "",
+                progress=progress,
+                agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
+                **how,
+            )
+        app.show(done)
+        if done.waiting:  # it is said above, with the command that decides
+            click.get_current_context().exit(FoundSomething.exit_code)
 
 
-def _sync_all_due(app: App, *, transport: str, timeout: float, events: bool, stat: bool) -> None:
+def _forget_erasure(app: App, receipt: str) -> None:
+    from gitmem.memory.erase.erased_list import forget_erasure
+
+    app.need_a_person("lets an erased history come back")
+    commits = forget_erasure(app.bundle.state, receipt)
+    told = f"{count(commits, 'commit')} may come back." if commits else f"There is no receipt {receipt} here."
+    app.answer({"forgotten_commits": commits}, told)
+
+
+def _sync_all_due(app: App, transport: str, timeout: float) -> None:
     """One remote that fails stops no other; its error is the command's."""
     from gitmem.memory.sync.remote_state import all_due
 
-    told, held, failure = [], list[str](), None
+    synced, failure = [], None
     for name in all_due(app.bundle):
         try:
-            done = app.bundle.sync(name, transport=transport, timeout=timeout, wait=0)
+            synced.append(app.bundle.sync(name, transport=transport, timeout=timeout, wait=0))
         except GitMemError as error:
             failure = failure or error
-            continue
-        held += done.held
-        told.append(done)
-        if not app.out.is_json:
-            _tell(app, done, events=events, stat=stat)
-    app.out.json({"synced": told})
-    if not told and failure is None:
-        app.out.line("No remote is due.")
+    app.show({"synced": synced}, none="" if failure else "No remote is due.")
     if failure is not None:
         raise failure
-    app.refuse_held(held)
+    app.refuse_held([name for done in synced for name in done.held])
 
 
 def _agree(remote: str, losses: Sequence[Loss]) -> bool:
@@ -124,81 +122,209 @@ def _agree(remote: str, losses: Sequence[Loss]) -> bool:
     return click.confirm("Let that go? Else it stays, and `gitmem review` asks again", default=False)
 
 
-def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
-    from gitmem.cli.render import changes as told
-
-    told.tell(app.out, done.came, events=events, stat=stat)
-    commits = count(done.received, "commit")
-    if done.dry_run:
-        app.out.line(green("a sync "), f"with {done.remote}: {commits} would come, {done.sent} would go")
-    else:
-        app.out.line(green("synced "), f"with {done.remote}: {commits} came, {done.sent} went")
-    if done.branch:
-        app.out.line(
-            f"Others were faster: it is on the branch {done.branch} there, and in main with the next sync."
-        )
-    if done.taken:
-        app.out.line(yellow(f"{done.remote} takes away: {done.taken}"))
-    for store in done.archived:
-        moved = count(len(store.texts), "entry", "entries")
-        app.out.line(yellow(f"The {store.target} store was over its limit: {moved} moved to the archive."))
-    if done.waiting:
-        app.out.line(yellow(done.waiting))
-
-
-@click.command()
-@click.argument("where", default="", metavar="[REMOTE|REPOSITORY]")
-@click.option("--forget", metavar="MACHINE", help="Delete the branch of a machine that has gone.")
-@click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
-@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take.")
-@with_changes
-@with_json
+@command(
+    click.argument("where", default="", metavar="[REMOTE|REPOSITORY]"),
+    flag("--list", "listing", help="List the branches of machines, the longest unused first."),
+    click.option("--forget", metavar="MACHINE", help="Delete the branch of a machine that is gone."),
+    *TRANSPORT,
+)
 def fold(
-    app: App,
-    where: str,
-    forget: str | None,
-    transport: str | None,
-    timeout: float,
-    events: bool,
-    stat: bool,
+    app: App, where: str, listing: bool, forget: str | None, transport: str | None, timeout: float
 ) -> None:
     """Fold the branches of machines into main, on a remote or in a bare repository here.
 
-    A machine whose push was beaten by another's has its commits on a branch, in/MACHINE. Every sync folds what it
-    finds; on a server `gitmem hook install` makes each push do it, and a timer can.
+    Each machine has a branch with what it sent, in/MACHINE. Every sync folds what main lacks of them; on a server
+    `gitmem hook install` makes each push do it, and a timer can.
 
     \b
     gitmem fold
     gitmem fold /srv/memory.git
+    gitmem fold --list
     gitmem fold --forget old-laptop
     """
+    from gitmem.git.git_directory import is_bare
     from gitmem.memory.sync import server
+    from gitmem.memory.sync.remote_refs import RemoteRefs
 
     path = app.world.path(where) if where else ""
-    if path and server.is_bare(path):
-        if forget:
-            server.forget_branch(path, forget)
-            app.out.json({"forgotten": forget})
-            app.out.line(f"The branch of {forget} is gone.")
-            return
+    is_here = bool(path) and is_bare(path)
+    if listing:
+        branches = RemoteRefs(app.bundle, where, timeout=timeout, prefer=transport or "").branches()
+        app.out.json({"branches": [asdict(one) for one in branches]})
+        for one in branches:
+            ahead = f", {count(one.commit_count, 'commit')} not in main yet" if one.commit_count else ""
+            app.out.line(f"in/{safe(one.machine)}: last commit {one.last_commit[:10]}{ahead}")
+        if not branches:
+            app.out.line("No machine has a branch there.")
+    elif forget:
+        RemoteRefs(app.bundle, where, timeout=timeout, prefer=transport or "").forget_branch(forget)
+        app.answer({"forgotten": forget}, f"The branch of {forget} is gone.")
+    elif is_here:
         made = server.fold_here(path)
-        app.out.json(
-            {"main": made.main, "branch_count": made.branches, "waiting_branches": list(made.left_out)}
-        )
-        app.out.line(green("folded "), count(made.branches, "branch", "branches"))
+        document = {"main": made.main, "branch_count": made.branches, "waiting_branches": list(made.left_out)}
+        app.answer(document, green("folded "), count(made.branches, "branch", "branches"))
         for sentence in made.left_out:
             app.warn(sentence)
-        return
-    if forget:
-        from gitmem.memory.sync.engine import Sync
+    else:
+        with stages() as progress:
+            done = app.bundle.sync(
+                where, transport=transport or "", timeout=timeout, progress=progress, fold=True
+            )
+        app.show(done)
 
-        Sync(app.bundle, timeout=timeout, prefer=transport or "").forget_branch(forget, where)
-        app.out.json({"forgotten": forget})
-        app.out.line(f"The branch of {forget} is gone.")
-        return
-    with shown_stages() as progress:
-        done = app.bundle.sync(
-            where, transport=transport or "", timeout=timeout, progress=progress, fold=True
+
+# --- remotes ---------------------------------------------------------------------------------------------
+
+
+@click.group()
+def remote() -> None:
+    """Remotes: any git server, by ssh, https or a path.
+
+    \b
+    gitmem remote add origin git@host:me/memory.git
+    gitmem remote add team https://host/team.git --pull-only
+    gitmem remote list
+    """
+
+
+@command(
+    click.argument("name"),
+    click.argument("url"),
+    click.option(
+        "--pull-only", "mode", flag_value="pull-only", help="Only take from it: a team's shared facts."
+    ),
+    click.option("--push-only", "mode", flag_value="push-only", help="Only send to it: a backup."),
+    flag("--shared", help="Others write to it: what they add is unconfirmed here."),
+    flag("--yes", help="Agree, without being asked, to send this memory there."),
+    of=remote,
+)
+def add(app: App, name: str, url: str, mode: Any, shared: bool, yes: bool) -> None:
+    """Add a remote. What leaves this machine is said, and asked about, once."""
+    from gitmem.git.git_settings import Remote, Remotes
+    from gitmem.git.remote_address import check_url, local_path, shown_url
+
+    bundle = app.bundle
+    check_url(url)
+    if local_path(url) == url:  # a path counts from here, and later syncs start elsewhere
+        url = app.world.path(url)
+    wanted = Remote(name, url, mode or "both", shared=shared)
+    if wanted.pushes:
+        transcripts = sum(path.startswith("sessions/") for path in bundle.list_concepts("sessions"))
+        app.out.line(
+            f"Syncing sends this whole memory and its history to {shown_url(url)}, "
+            f"{count(transcripts, 'file')} of conversations among them. "
+            "To keep later conversations out, set `transcripts: off`."
         )
-    app.out.json(done) if app.out.is_json else _tell(app, done, events=events, stat=stat)
-    app.refuse_held(done.held)
+        asks = not yes and sys.stdin.isatty() and not app.out.is_json
+        wanted = replace(wanted, consent=click.confirm("Send it there?") if asks else yes)
+    Remotes(bundle.repository).save(wanted)
+    app.answer(wanted, f"{name}: {shown_url(url)} ({wanted.mode})")
+    if wanted.pushes and not wanted.consent:
+        app.out.line(yellow(f"Nothing will be sent yet: run `gitmem remote add {name} URL --yes` to agree."))
+
+
+@command(of=remote, name="list")
+def list_(app: App) -> None:
+    """List the remotes."""
+    from gitmem.git.git_settings import Remotes
+
+    app.show({"remotes": Remotes(app.bundle.repository).all()})
+
+
+@command(click.argument("name"), of=remote)
+def remove(app: App, name: str) -> None:
+    """Remove a remote. What it holds stays there, and what came from it stays here."""
+    from gitmem.git.git_settings import Remotes
+    from gitmem.memory.sync.sync import Sync
+
+    gone = Remotes(app.bundle.repository).remove(name)
+    Sync(app.bundle).forget(name)
+    app.answer(gone, f"{name} removed")
+
+
+@command(click.argument("name"), of=remote)
+def forget(app: App, name: str) -> None:
+    """Forget where a remote stood when it was last seen, after it was emptied or rewritten on purpose."""
+    from gitmem.git.git_settings import Remotes
+    from gitmem.memory.sync.sync import Sync
+
+    one = Remotes(app.bundle.repository).get(name)
+    Sync(app.bundle).forget(name)
+    app.answer(one, f"What was seen of {name} is forgotten.")
+
+
+# --- clone -----------------------------------------------------------------------------------------------
+
+
+@command(
+    click.argument("url"),
+    click.argument("directory", default=""),
+    flag("--hermes", help="Clone into a Hermes home (DIRECTORY, else ~/.hermes) and install."),
+    TRANSPORT[0],
+)
+def clone(app: App, url: str, directory: str, hermes: bool, transport: str | None) -> None:
+    """Make a memory of what a remote holds, ready to sync with it; without DIRECTORY in one named like the remote.
+
+    \b
+    gitmem clone git@host:me/memory.git mem
+    gitmem clone git@host:me/memory.git --hermes
+    """
+    from gitmem.memory.upkeep.clone import clone as make_clone
+    from gitmem.memory.upkeep.clone import is_free
+
+    home = _hermes_home(app, directory) if hermes else None
+    target = home.bundle if home else app.world.path(directory or _directory_of(url))
+    git_dir = home.git_dir if home else None
+    if not is_free(target):
+        raise GitMemError(f"{target} is there already and is not empty: choose another place.")
+    if home:
+        make_directories(os.path.dirname(target))
+    done = make_clone(
+        app.world,
+        url,
+        target,
+        config=app.config_of(None),
+        python=sys.executable,
+        separate_git_dir=git_dir,
+        prefer=transport or "",
+    )
+    with done:
+        done.index.current()
+        tip, held = done.tip, [one.id for one in done.ledger.held()]
+    for warning in done.warnings:
+        app.warn(warning)
+    steps = _install(app, home) if home else []
+    document = {"bundle": done.root, "commit": tip, "held": held, "steps": steps}
+    app.answer(document, f"Created a memory in {done.root}: {tip[:8]}")
+    for step in steps:
+        app.out.line(green("✓ "), step)
+    app.refuse_held(held, done)
+
+
+def _directory_of(url: str) -> str:
+    """The directory that a clone without one goes to, as git names it: the last part of the address."""
+    from gitmem.git.remote_address import shown_url
+
+    place = url.split("?", maxsplit=1)[0].split("#", maxsplit=1)[0].rstrip("/").removesuffix("/.git")
+    name = re.split(r"[/:\\]", place)[-1].removesuffix(".git").removesuffix(".bundle")
+    if name.strip(". ") == "" or "@" in name:
+        raise UsageError(
+            f"No directory can be derived from {shown_url(url)!r}.", hint="Name the directory for the memory."
+        )
+    return name
+
+
+def _hermes_home(app: App, directory: str) -> Home:
+    from gitmem.hosts.hermes.home import choose_home
+
+    return choose_home(app.world, path=app.world.path(directory) if directory else "", profile="")
+
+
+def _install(app: App, home: Home) -> list[str]:
+    """Make the clone the memory of a Hermes home; gives what was done."""
+    from gitmem.hosts.hermes.profile import install
+
+    report = install(home, app.world)
+    for warning in report.warnings:
+        app.warn(warning)
+    return [what for state, what in report.steps if state == "done"]

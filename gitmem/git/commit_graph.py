@@ -11,11 +11,12 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.errors import GitMemError
-from gitmem.git.objects import Commit, Oid
+from gitmem.git.objects import Commit, GitObject, Oid, named_in
 from gitmem.git.repository import Repository
+from gitmem.git.store import ObjectStore
 from gitmem.git.tree import Tree
 from gitmem.git.tree_diff import TreeChange, TreeDiff
-from gitmem.state import CLOCKS
+from gitmem.state import CACHE
 
 OURS, THEIRS, COMMON = 1, 2, 4
 
@@ -67,6 +68,7 @@ def paint(
     return colours
 
 
+_CLOCKS = "clocks"
 _FEW = 64
 """So many new commits are looked at again rather than noted."""
 
@@ -74,7 +76,7 @@ _FEW = 64
 def skew(repository: Repository, tips: Iterable[Oid]) -> int:
     """The most seconds by which a commit of these histories claims to be older than one that it stands on."""
     tips = sorted(set(tips))
-    noted = repository.clocks.read_json(CLOCKS)
+    noted = repository.clocks.read_json(CACHE, _CLOCKS)
     tip, reach = noted.get("tip"), noted.get("skew")
     if not isinstance(tip, str) or not isinstance(reach, int) or not _is_there(repository, tip):
         tip, reach = None, 0
@@ -86,7 +88,7 @@ def skew(repository: Repository, tips: Iterable[Oid]) -> int:
         here = repository.tip()
         if here in tips:
             try:
-                repository.state.write_json(CLOCKS, {"tip": here, "skew": found})
+                repository.state.write_json(CACHE, {"tip": here, "skew": found}, _CLOCKS)
             except OSError:  # a disk that is full or may not be written: the next one looks again
                 return found
     return found
@@ -209,7 +211,7 @@ def _without_ancestors(repository: Repository, commits: list[Oid]) -> list[Oid]:
 def walk(repository: Repository, tip: Oid) -> Iterator[Commit]:
     """Every commit that `tip` stands on, newest first.
 
-    A commit comes before its parents, whatever the clocks said: it waits until all that may stand on it was seen.
+    A commit is given before its parents, whatever the clocks said: it waits until all that may stand on it was seen.
     """
     store, reach = repository.store, skew(repository, [tip])
     first = store.commit(tip)
@@ -227,7 +229,7 @@ def walk(repository: Repository, tip: Oid) -> Iterator[Commit]:
                     heapq.heappush(ahead, (-store.commit(parent).committer.time, parent))
                 children[parent] += 1
         heapq.heappop(ready)
-        if children[oid] or oid in given:  # one more stands on it, and it comes, or came, after that one
+        if children[oid] or oid in given:  # another one stands on it: it is given after that one
             continue
         given.add(oid)
         commit = store.commit(oid)
@@ -260,3 +262,15 @@ def touches(repository: Repository, commit: Commit, path: str) -> bool:
     if not commit.parents:
         return here is not None
     return all(repository.tree(parent).entry(path) != here for parent in commit.parents)
+
+
+def reachable(store: ObjectStore, tips: Iterable[Oid]) -> Iterator[GitObject]:
+    """Every object that these commits and tags stand on."""
+    todo = list(tips)
+    seen = set(todo)
+    while todo:
+        found = GitObject(*store.read(oid := todo.pop()), oid)
+        yield found
+        below = [one for one in named_in(oid, found.type, found.content) if one not in seen]
+        seen.update(below)
+        todo += dict.fromkeys(below)

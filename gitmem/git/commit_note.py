@@ -7,14 +7,15 @@ Buys "times the floor": it is written over in place, where a new file would flus
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gitmem.errors import UnsafePath
-from gitmem.files import DiskGroup, overwrite_file, read_file
+from gitmem.files import DiskGroup, overwrite_file, read_file, remove_file
 from gitmem.git.objects import Oid
 from gitmem.okf.paths import check_path
 from gitmem.state import PENDING, LocalState
@@ -23,6 +24,7 @@ _OID = re.compile("[0-9a-f]{40}")
 _MARK = b"pending "
 _DONE = b"settled "
 """Of the same length, because they are written over each other."""
+_SIGNED = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class CommitNote:
     paths: Collection[str]
     leaves: Collection[str] = ()
     """Those of the paths whose work tree file the commit did not mean to write."""
+    was: Mapping[str, Oid | None] | None = None
+    """What the files were, where the old tip is no more to say so; None for no file."""
 
 
 class NoteFile:
@@ -44,9 +48,8 @@ class NoteFile:
 
     def write(self, note: CommitNote, disk: DiskGroup) -> None:
         """Write the note in the place of a settled one; it counts when `disk` was flushed."""
-        body = json.dumps(
-            {"old": note.old, "new": note.new, "paths": [*note.paths], "leaves": [*note.leaves]}
-        ).encode()
+        values = {"old": note.old, "new": note.new, "paths": [*note.paths], "leaves": [*note.leaves]}
+        body = json.dumps(values | ({"was": dict(note.was)} if note.was is not None else {})).encode()
         digest = hashlib.sha256(body).hexdigest().encode()
         disk.write(self._path, _MARK + digest + b" %d\n" % len(body) + body + b"\n", in_place=True)
 
@@ -60,10 +63,24 @@ class NoteFile:
             return None
         return _parsed((read_file(self._path) or b"").removeprefix(_MARK))
 
-    def settle(self) -> None:
-        """Say that the commit is finished. Not flushed: finding the note again does no harm."""
-        if self.read() is not None:
-            overwrite_file(self._path, _DONE)
+    def settle(self, index: bytes = b"") -> None:
+        """Say that the commit is finished, and how git's index is signed that has what the tip has, where that is known.
+
+        Not flushed: finding the note again does no harm. The caller holds the bundle lock.
+        """
+        note = self.read()
+        if note is not None and note.was is not None:
+            remove_file(self._path)  # a name in it may be what was erased
+            note = None
+        if index or note is not None:
+            overwrite_file(self._path, _DONE + index.ljust(_SIGNED))
+
+    def index(self) -> bytes:
+        """The signature of git's index with which the last commit was settled; empty where there is none."""
+        with contextlib.suppress(OSError), open(self._path, "rb", buffering=0) as file:
+            head = file.read(len(_DONE) + _SIGNED)
+            return head.removeprefix(_DONE).rstrip() if head.startswith(_DONE) else b""
+        return b""
 
 
 def _parsed(raw: bytes) -> CommitNote | None:
@@ -80,8 +97,10 @@ def _parsed(raw: bytes) -> CommitNote | None:
             return None
         for path in (*paths, *leaves):
             check_path(path)
-        if not (_OID.fullmatch(new) and (old is None or _OID.fullmatch(old))):
+        was = values.get("was")
+        blobs = [old, *(was or {}).values()]
+        if not (_OID.fullmatch(new) and all(one is None or _OID.fullmatch(one) for one in blobs)):
             return None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, UnsafePath):
         return None
-    return CommitNote(old, new, tuple(paths), tuple(leaves))
+    return CommitNote(old, new, tuple(paths), tuple(leaves), was)

@@ -7,38 +7,33 @@ the newest version of everything is whole.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gitmem.git.objects import Commit, Oid
+from gitmem.git.tree_diff import raw_entries
 
 Kind = Callable[[Oid], bytes | None]
 """The type of an object; None for one that is not to be looked at."""
 Read = Callable[[Oid], bytes]
 
+_DEEPEST = 32
+"""Deltas that stand on each other: each is read before the one above it."""
 _LONGEST_COPY = 0xFFFF
 _LONGEST_INSERT = 0x7F
 _SHORT = 8
 """A shorter piece costs no more as it is than as a copy."""
-_TREE_ENTRY = re.compile(rb"[0-7]+ [^\0]+\0.{20}", re.DOTALL)
 
 
 def replaced_by(
-    kind: Kind,
-    read: Read,
-    commits: Iterable[Commit],
-    *,
-    deepest: int,
-    known: Mapping[Oid, Oid] | None = None,
+    kind: Kind, read: Read, commits: Sequence[Commit], known: Mapping[Oid, Oid]
 ) -> dict[Oid, Oid]:
     """Each object that a commit replaced, with the whole one that took its place.
 
-    `commits` come children before parents. `known` has the objects that are deltas already, each with its base: they stay,
-    and what they lead to stands for them. No chain gets longer than `deepest`.
+    `commits` are in the order children before parents. `known` has the objects that are deltas already, each with its base:
+    they stay, and what they lead to counts for them.
     """
-    commits = list(commits)
     by_id = {commit.oid: commit for commit in commits}
-    bases = dict(known or {})
+    bases = dict(known)
     heights = _heights(bases)
     found: dict[Oid, Oid] = {}
     for commit in commits:
@@ -56,7 +51,7 @@ def replaced_by(
                 if what == b"tree":
                     pairs += _children(read(old), read(new))
                 height = max(heights.get(new, 0), heights.get(old, 0) + 1)
-                if height <= deepest:
+                if height <= _DEEPEST:
                     bases[old] = found[old] = new
                     heights[new] = height
     return found
@@ -77,7 +72,7 @@ def _heights(bases: Mapping[Oid, Oid]) -> dict[Oid, int]:
 
 def _children(old: bytes, new: bytes) -> Iterator[tuple[Oid, Oid]]:
     """Yield what was in a directory and what is there now, name by name; both as raw entries, compared in C."""
-    was, now = set(_TREE_ENTRY.findall(old)), set(_TREE_ENTRY.findall(new))
+    was, now = set(raw_entries(old) or ()), set(raw_entries(new) or ())
     fresh = {entry[:-20]: entry[-20:] for entry in now - was}
     for entry in was - now:
         if entry[:-20] in fresh:
@@ -115,11 +110,8 @@ def delta(kind: bytes, base: bytes, target: bytes) -> bytes:
 
 
 def _pieces(kind: bytes, data: bytes) -> list[bytes]:
-    if kind == b"tree":
-        entries: list[bytes] = _TREE_ENTRY.findall(data)
-        if sum(map(len, entries)) == len(data):
-            return entries
-    return data.splitlines(keepends=True)
+    entries = raw_entries(data) if kind == b"tree" else None
+    return data.splitlines(keepends=True) if entries is None else entries
 
 
 def _copies(offset: int, size: int) -> Iterator[bytes]:

@@ -7,14 +7,16 @@ What must hold for plain git to stay right is written at each rule below.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import struct
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gitmem.errors import BundleBusy, BundleUnusable
-from gitmem.git.objects import FILE, Oid
+from gitmem.git.objects import FILE, Oid, path_text
 
 _HEADER = struct.Struct(">4sLL")
 _FIXED = struct.Struct(">10L20sH")
@@ -24,13 +26,13 @@ _U32 = 0xFFFFFFFF
 _STAGE = 0x3000
 _LOOKS = 64
 """How many racy files are looked at when the index is written."""
-_EXTENDED = 0x4000
 _SKIP_WORKTREE = 0x4000
 _INTENT_TO_ADD = 0x2000
+_MERGE = "A merge is under way in this bundle: finish or abort it with git first."
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class IndexRecord:
     """One file's record in the index."""
 
     mode: int
@@ -44,7 +46,7 @@ class Record:
     size: int = 0
 
     @classmethod
-    def of(cls, mode: int, oid: Oid, stat: os.stat_result) -> Record:
+    def of(cls, mode: int, oid: Oid, stat: os.stat_result) -> IndexRecord:
         return cls(
             mode,
             oid,
@@ -86,10 +88,6 @@ class GitIndex:
         self._racy: dict[bytes, int] = {}
         self._walk()
 
-    @property
-    def checksum(self) -> str:
-        return self.raw[-20:].hex()
-
     def _walk(self) -> None:
         raw, position = self.raw, _HEADER.size
         names, starts, racy = self.names, self._starts, self._racy
@@ -98,7 +96,7 @@ class GitIndex:
         for _ in range(count):
             flags = (raw[position + 60] << 8) | raw[position + 61]
             if flags & _STAGE:
-                raise BundleBusy("A merge is under way in this bundle: finish or abort it with git first.")
+                raise BundleBusy(_MERGE)
             length = flags & 0xFFF
             if length == 0xFFF:
                 length = raw.index(b"\0", position + 62) - position - 62
@@ -117,6 +115,10 @@ class GitIndex:
     def oid(self, place: int) -> Oid:
         start = self._starts[place]
         return self.raw[start + 40 : start + 60].hex()
+
+    def files(self) -> dict[str, Oid]:
+        """Every file with its blob, in the order of the records."""
+        return {path_text(name): self.oid(place) for place, name in enumerate(self.names)}
 
     def mode(self, place: int) -> int:
         return int.from_bytes(self.raw[self._starts[place] + 24 : self._starts[place] + 28])
@@ -139,7 +141,7 @@ class GitIndex:
         return place >= 0 and self.oid(place) == oid and self.untouched(place, stat)
 
     def splice(
-        self, changes: Mapping[bytes, Record | None], moment: int, holds: Callable[[bytes, Oid], bool]
+        self, changes: Mapping[bytes, IndexRecord | None], moment: int, holds: Callable[[bytes, Oid], bool]
     ) -> GitIndex:
         """An index in which these records are set or dropped; it must be given its `mtime` on disk.
 
@@ -222,7 +224,7 @@ def load(path: str) -> GitIndex | None:
         return None
     try:
         index = GitIndex(raw if raw[7] == 2 else _as_version_2(raw), mtime)
-    except (struct.error, IndexError, ValueError):
+    except (struct.error, IndexError, ValueError, AssertionError):
         return None
     return None if _has_foreign_extension(index.raw, index._starts[-1]) else index
 
@@ -233,48 +235,27 @@ def _as_version_2(raw: bytes) -> bytes:
     Files that were only announced (`git add -N`) are left out: they are untracked then, as they
     are to a commit.
     """
-    _, version, count = _HEADER.unpack_from(raw)
-    position, name = _HEADER.size, b""
-    records: list[bytes] = []
-    for _ in range(count):
-        start, position = position, position + 62
-        flags = (raw[start + 60] << 8) | raw[start + 61]
-        extended = 0
-        if flags & _EXTENDED:
-            extended = (raw[position] << 8) | raw[position + 1]
-            position += 2
-        if extended & _SKIP_WORKTREE:
+    from dulwich.index import read_index_dict_with_version
+
+    file = io.BytesIO(raw)
+    found: dict[bytes, Any] = dict(read_index_dict_with_version(file)[0])
+    if file.tell() < len(raw) - 20:
+        raise ValueError("an extension changes what the records mean")
+    records: dict[bytes, IndexRecord] = {}
+    for name, one in found.items():
+        if not hasattr(one, "sha"):
+            raise BundleBusy(_MERGE)
+        if one.extended_flags & _SKIP_WORKTREE:
             raise BundleUnusable(
                 "Some files are left out of the work tree.", hint="Run `git sparse-checkout disable` first."
             )
-        if version == 4:
-            dropped, position = _varint(raw, position)
-            end = raw.index(b"\0", position)
-            name = name[: len(name) - dropped] + raw[position:end]
-            position = end + 1
-        else:
-            end = raw.index(b"\0", position)
-            name = raw[position:end]
-            position = start + ((end - start + 8) & ~7)
-        if not extended & _INTENT_TO_ADD:
-            kept = flags & ~(_EXTENDED | 0xFFF) | min(len(name), 0xFFF)
-            records.append(
-                raw[start : start + 60] + struct.pack(">H", kept) + name + b"\0" * (8 - (62 + len(name)) % 8)
-            )
-    data = _HEADER.pack(b"DIRC", 2, len(records)) + b"".join(records) + raw[position:-20]
-    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+        if not one.extended_flags & _INTENT_TO_ADD:
+            stat = one.ctime, one.mtime, one.dev, one.ino, one.uid, one.gid, one.size
+            records[name] = IndexRecord(one.mode, one.sha.decode(), *stat)
+    return build(records)
 
 
-def _varint(raw: bytes, position: int) -> tuple[int, int]:
-    """A number in the form that version 4 uses, and where the next thing begins."""
-    value = raw[position] & 0x7F
-    while raw[position] & 0x80:
-        position += 1
-        value = ((value + 1) << 7) | (raw[position] & 0x7F)
-    return value, position + 1
-
-
-def build(records: Mapping[bytes, Record]) -> bytes:
+def build(records: Mapping[bytes, IndexRecord]) -> bytes:
     """The bytes of a new version 2 index."""
     return _sealed(len(records), [b"".join(records[name].render(name) for name in sorted(records))])
 

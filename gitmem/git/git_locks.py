@@ -1,26 +1,30 @@
 """Git's own locks, taken so that a crash at any moment leaves none that only a person could clear.
 
 Each lock file is first made under another name in this process's scratch directory, and that name stays while the lock is
-held. So a lock is ours when a scratch directory has its other name, and a dead writer's when nobody here holds it: whoever
-takes one holds the bundle lock. After a power cut the other name may be gone; no lock is older than the boot.
+held. So a lock is ours when a scratch directory has its other name, and a dead writer's when no process here holds it:
+taking one needs the bundle lock. After a power cut the other name may be gone; no lock is older than the boot.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gitmem.errors import BundleBusy
-from gitmem.files import WRITE, DiskGroup, close_later, hold_replaced, remove_file, write_all
+from gitmem.files import DiskGroup, close_later, hold_replaced, remove_file, write_all
 from gitmem.permissions import create
+
+if TYPE_CHECKING:
+    from gitmem.git.git_index import GitIndex
 
 _ANCIENT = 10 * 60 * 1_000_000_000
 """Nanoseconds: git holds the lock on a ref for some of a second."""
 _BOOT_SLACK = 60 * 1_000_000_000
+PATIENCE = 30.0
+"""Seconds to wait for another program: plain git under load needs more than a few, and no agent's thread waits here."""
 _LINGER = 0.0005
 _LINGER_PER_FILE = 0.25e-6
 
@@ -39,39 +43,17 @@ class PreparedLock:
         self._held = False
         self.moment = self.stat().st_mtime_ns
 
-    @classmethod
-    def adopt(cls, target: str, aside: str, stale: Iterable[str]) -> PreparedLock | None:
-        """The lock that a dead writer left on `target`, if it is among those."""
-        if target + ".lock" not in stale:
-            return None
-        try:
-            descriptor = os.open(target + ".lock", WRITE)
-        except OSError:  # none, or a link, which is not ours
-            return None
-        lock = cls.__new__(cls)
-        lock.target, lock.lock_path, lock._aside = target, target + ".lock", aside
-        lock._descriptor, lock._held = descriptor, True
-        lock.moment = lock.stat().st_mtime_ns
-        cls.held.add(_identity(lock.stat()))
-        return lock
-
     def stat(self) -> os.stat_result:
-        """The stat of what was written so far, which nobody else writes."""
+        """The stat of what was written so far, which no other process writes."""
         return os.fstat(self._descriptor)
 
-    def write(self, data: bytes, disk: DiskGroup | None = None) -> None:
+    def write(self, data: bytes, disk: DiskGroup) -> None:
         """Set the target's next content; it is on disk when `disk` was flushed."""
         write_all(self._descriptor, data)
-        if disk is not None:
-            disk.add(self._descriptor)
+        disk.add(self._descriptor)
 
-    def renew(self) -> None:
-        """Bring the lock's moment up to now, by the file system's own clock."""
-        os.utime(self.lock_path)
-        self.moment = self.stat().st_mtime_ns
-
-    def put(self, data: bytes, seconds: int, *directories: str) -> os.stat_result:
-        """Make `data` the target's content while the lock stays; gives the stat of the new file.
+    def put(self, index: GitIndex, *directories: str) -> os.stat_result:
+        """Make this index the target's content while the lock stays; gives the stat of the new file.
 
         It is on disk before it gets its name, and so are the names in `directories`.
 
@@ -79,11 +61,12 @@ class PreparedLock:
         that are no older than the index, so it must not look younger than it is, as a file may
         change while we write it.
         """
+        begun = time.monotonic()
         new = self._aside + "-new"
         descriptor = _new_file(new)
         try:
-            write_all(descriptor, data)
-            moment = min(self.moment, (seconds + 1) * 1_000_000_000 - 1)
+            write_all(descriptor, index.raw)
+            moment = min(self.moment, (index.mtime + 1) * 1_000_000_000 - 1)
             os.utime(new, ns=(moment, moment))
             with DiskGroup() as disk:
                 disk.add(descriptor)
@@ -94,40 +77,39 @@ class PreparedLock:
         finally:
             os.close(descriptor)
         os.replace(new, self.target)
+        # `git commit` reads the index before it takes the lock. Had it read the old one and found the lock free, it would
+        # write the old one back and commit that: the change would be gone. It takes this long to read, so a program that
+        # read the old one runs into our lock.
+        time.sleep(max(0.0, begun + _LINGER + _LINGER_PER_FILE * len(index.names) - time.monotonic()))
         return stat
 
-    def linger(self, since: float, files: int) -> None:
-        """Keep the lock a moment longer than the index needs, counted from `since` (monotonic).
-
-        `git commit` reads the index before it takes the lock. Had it read the old one and found
-        the lock free, it would write the old one back and commit that: the change would be gone.
-        It takes this long to read, so whoever read the old one runs into our lock.
-        """
-        time.sleep(max(0.0, since + _LINGER + _LINGER_PER_FILE * files - time.monotonic()))
-
-    def break_ancient(self) -> None:
-        """Remove a lock that somebody left long ago; only where a lock is held for a moment, as on a ref."""
-        break_ancient(self.lock_path, self.moment)
-
-    def wait_for_foreign(self, deadline: float) -> None:
-        """Wait until nobody else has the lock; raises BundleBusy at `deadline` (monotonic)."""
+    def wait_for_foreign(self) -> None:
+        """Wait until no other program has the lock; raises BundleBusy when our patience is over."""
+        until = time.monotonic() + PATIENCE
         while os.path.exists(self.lock_path):
-            self._wait(deadline)
+            self._wait(until)
 
-    def take(self, deadline: float) -> None:
-        """Take the lock, waiting for another program until `deadline` (monotonic)."""
-        while True:
+    def take(self, over: Iterable[str] = ()) -> None:
+        """Take the lock, waiting for another program; raises BundleBusy when our patience is over.
+
+        One that is among `over`, those of dead writers, is replaced: it never is free in between.
+        """
+        until = time.monotonic() + PATIENCE
+        while not self._held:
             try:
-                os.link(self._aside, self.lock_path)
+                if self.lock_path in over:
+                    os.link(self._aside, self._aside + "-over")
+                    os.replace(self._aside + "-over", self.lock_path)
+                else:
+                    os.link(self._aside, self.lock_path)
             except FileExistsError:
-                self._wait(deadline)
+                self._wait(until)
             else:
                 self._held = True
                 PreparedLock.held.add(_identity(self.stat()))
-                return
 
-    def _wait(self, deadline: float) -> None:
-        if time.monotonic() >= deadline:
+    def _wait(self, until: float) -> None:
+        if time.monotonic() >= until:
             raise BundleBusy(
                 f"Another program holds {self.lock_path}: wait for it to end, or remove that file "
                 "if no git command is running."
@@ -181,10 +163,10 @@ def _identity(stat: os.stat_result) -> tuple[int, int]:
 os.register_at_fork(after_in_child=PreparedLock.held.clear)
 
 
-def break_ancient(path: str, now: int) -> None:
-    """Remove a lock file that is much older than `now` (nanoseconds, by the clock of its file system)."""
+def break_ancient(path: str) -> None:
+    """Remove a lock file that somebody left long ago; only where a lock is held for a moment, as on a ref."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        if now - os.stat(path).st_mtime_ns > _ANCIENT:
+        if time.time_ns() - os.stat(path).st_mtime_ns > _ANCIENT:
             os.unlink(path)
 
 
@@ -205,7 +187,7 @@ def stale_locks(paths: Iterable[str], scratch: str) -> list[str]:
             if directory.is_dir(follow_symlinks=False):
                 others |= {entry.inode() for entry in os.scandir(directory.path)}
     uptime = time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-    begun = _now(scratch) - uptime - _BOOT_SLACK
+    begun = time.time_ns() - uptime - _BOOT_SLACK
     return [
         path
         for path, found in present.items()
@@ -213,20 +195,9 @@ def stale_locks(paths: Iterable[str], scratch: str) -> list[str]:
     ]
 
 
-def _now(directory: str) -> int:
-    """The time by the clock of a directory's file system."""
-    path = os.path.join(directory, f"{threading.get_ident()}-now")
-    descriptor = _new_file(path)
-    try:
-        return os.fstat(descriptor).st_mtime_ns
-    finally:
-        os.close(descriptor)
-        remove_file(path)
-
-
 def _new_file(path: str) -> int:
-    """A file made anew: one that a dead writer left may be another name of a file in use."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    """A new file: one that a dead writer left may be another name of a file in use."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
     try:
         return create(path, flags)
     except FileExistsError:

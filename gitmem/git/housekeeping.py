@@ -11,14 +11,11 @@ import os
 from dataclasses import asdict, dataclass
 
 from gitmem.errors import GitMemError
-from gitmem.files import write_new
 from gitmem.git.objects import Oid
 from gitmem.git.repository import Repository
-from gitmem.git.setup import CONFIGURATION
-from gitmem.permissions import make_directory
-from gitmem.scratch import scratch_directory
-from gitmem.state import LAST_GC
+from gitmem.state import CACHE
 
+_LAST_GC = "gc"
 _LOOSE_LIMIT = 5000
 _PACK_LIMIT = 60
 _GROWTH_LIMIT = 48 * 1024 * 1024
@@ -59,22 +56,15 @@ class Cleaned:
 def due(repository: Repository) -> bool:
     """Return whether loose objects, packs or uncompressed bytes have piled up since the last time."""
     now = Weight.of(repository)
-    last = last_size(repository)
-    return (
-        now.loose >= _LOOSE_LIMIT or now.packs >= _PACK_LIMIT or now.bytes >= 2 * (last or 0) + _GROWTH_LIMIT
-    )
-
-
-def last_size(repository: Repository) -> int | None:
-    """The store's size right after the last housekeeping, if there was one."""
-    size = repository.state.read_json(LAST_GC).get("bytes")
-    return size if isinstance(size, int) else None
+    last = repository.state.read_json(CACHE, _LAST_GC).get("bytes")
+    most = _GROWTH_LIMIT + 2 * (last if isinstance(last, int) else 0)
+    return now.loose >= _LOOSE_LIMIT or now.packs >= _PACK_LIMIT or now.bytes >= most
 
 
 def last_time(repository: Repository) -> float | None:
     """Return when housekeeping last ran."""
     try:
-        return os.stat(repository.state.path(LAST_GC)).st_mtime
+        return os.stat(repository.state.path(CACHE, _LAST_GC)).st_mtime
     except OSError:
         return None
 
@@ -86,10 +76,11 @@ def clean(repository: Repository) -> Cleaned:
     with repository.state.lock("gc", "Housekeeping is running already: let it end.").hold("gc", wait=0):
         before = Weight.of(repository)
         by = "git" if shutil.which("git") else "gitmem"
-        _with_git(repository) if by == "git" else _with_own_deltas(repository)
+        _with_git(repository) if by == "git" else _without_git(repository)
+        repository.refs.pack()
         repository.store.close()
         after = Weight.of(repository)
-        repository.state.write_json(LAST_GC, asdict(after))
+        repository.state.write_json(CACHE, asdict(after), _LAST_GC)
         return Cleaned(before, after, by)
 
 
@@ -99,41 +90,28 @@ def _with_git(repository: Repository) -> None:
     It keeps the deltas that are there: those along time are better than what it would find. What no ref, reflog and index
     names stays for two weeks.
     """
-    import shutil
     import subprocess
 
-    from gitmem.git import git_command
+    from gitmem.git import git_program
+    from gitmem.git.transport import throw_away
 
-    path = scratch_directory(repository.scratch, "gc-")
     env = {
-        **git_command.environment(repository.env),
+        **git_program.environment(repository.env),
         "GIT_OBJECT_DIRECTORY": os.path.abspath(repository.store.directory),
     }
+    expire = f"--unpack-unreachable={_UNREACHABLE}"
+    repack = ("repack", "-q", "-A", "-d", "--no-write-bitmap-index", expire)
     try:
-        for name in ("objects", "refs"):
-            make_directory(os.path.join(path, name))
-        write_new(os.path.join(path, "HEAD"), b"ref: refs/heads/none\n")
-        write_new(os.path.join(path, "config"), CONFIGURATION.encode())
-        lines = [f"{oid} refs/kept/{number}\n" for number, oid in enumerate(sorted(_kept(repository)))]
-        write_new(os.path.join(path, "packed-refs"), "".join(lines).encode())
-        repack = ("repack", "-q", "-A", "-d", f"--unpack-unreachable={_UNREACHABLE}")
-        for arguments in (repack, ("prune", f"--expire={_UNREACHABLE}")):
-            done = subprocess.run(
-                git_command.command(*arguments, git_dir=path),
-                cwd=path, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT, check=False,
-            )  # fmt: skip
-            if done.returncode:
-                told = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-                raise GitMemError(
-                    f"Housekeeping by git failed ({told[-1]}); nothing was lost, try again later."
-                )
-        repository.refs.pack()
+        with throw_away(repository, sorted(_kept(repository))) as room:
+            for arguments in (repack, ("prune", f"--expire={_UNREACHABLE}")):
+                words = git_program.command(*arguments, git_dir=room.git_dir)
+                done = git_program.run(words, env=env, seconds=_TIMEOUT)
+                if done.returncode:
+                    raise OSError(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2])
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitMemError(
             f"Housekeeping by git failed ({error}); nothing was lost, try again later."
         ) from error
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _kept(repository: Repository) -> set[Oid]:
@@ -147,13 +125,9 @@ def _kept(repository: Repository) -> set[Oid]:
     return found & known
 
 
-def _with_own_deltas(repository: Repository) -> None:
-    """Without git: everything into one pack, while no one else writes."""
-    from gitmem.git.delta_pack import packed
+def _without_git(repository: Repository) -> None:
+    """Put everything into one pack with deltas along time, while no one else writes; nothing is pruned."""
     from gitmem.git.transaction import writing
 
-    store = repository.store
     with writing(repository, "gc"):
-        known = store.all_ids()
-        tips = [oid for oid in repository.refs.under("refs/").values() if oid in known]
-        store.replace_all(packed(repository, {store.peel(oid)[0] for oid in tips}, sorted(known)))
+        repository.store.repack()

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 KINDS = (
     "init", "flush", "compress", "snapshot", "memory", "session", "plan", "skill", "restore", "revert",
-    "merge", "edit", "host", "import", "recover", "archive", "erase", "quarantine", "note",
+    "merge", "edit", "host", "import", "recover", "archive", "erase", "note",
 )  # fmt: skip
 TRAILERS = (
-    "Kind", "Session", "Parent-Session", "Agent", "Machine", "Platform", "Model", "Trigger", "Reason",
+    "Kind", "Session", "Turn", "Parent-Session", "Agent", "Machine", "Platform", "Model", "Trigger", "Reason",
     "Source", "Derived-From", "Reverts", "Snapshot", "Scan", "Events",
 )  # fmt: skip
-_IDS = ("Derived-From", "Reverts", "Events", "Scan")
+_IDS = ("Turn", "Derived-From", "Reverts", "Events", "Scan")
 _SUBJECT_LIMIT = 100
 _VALUE_LIMIT = 2000
 _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
@@ -38,24 +38,22 @@ class Message:
     def render(self) -> str:
         """The text of the commit. Trailer values are one line each: a newline in one would forge another."""
         lines = [f"Kind: {self.kind}"]
-        for key in sorted(self.trailers, key=_rank):
+        for key in sorted(self.trailers, key=lambda key: (*TRAILERS, key).index(key)):
             value = self.trailers[key]
             for item in (value,) if isinstance(value, str) else value:
                 if clean := trailer_value(item):
                     lines.append(f"{key}: {clean}")
-        prose = f"{_prose(self.body)}\n\n" if self.body.strip() else ""
+        # A paragraph that git cannot take for trailers: those are the last one.
+        body = [_CONTROL.sub(" ", line).rstrip() for line in self.body.strip().split("\n")]
+        prose = "\n".join([*body, "", ""]) if self.body.strip() else ""
         return f"{self.subject}\n\n{prose}" + "\n".join(lines) + "\n"
 
     def redacted(self, redact: Callable[[str], str]) -> Message:
         """The same, redacted: all but what names commits and entries."""
-        trailers = {
-            key: value
-            if key in _IDS
-            else redact(value)
-            if isinstance(value, str)
-            else tuple(map(redact, value))
-            for key, value in self.trailers.items()
-        }
+        trailers = dict(self.trailers)
+        for key, value in self.trailers.items():
+            if key not in _IDS:
+                trailers[key] = redact(value) if isinstance(value, str) else tuple(map(redact, value))
         return Message(self.kind, redact(self.what), trailers, redact(self.body))
 
 
@@ -96,12 +94,3 @@ def kind_of(message: str) -> str:
         return kinds[0]
     word = message.partition(":")[0]
     return word if word in KINDS else "edit"
-
-
-def _prose(body: str) -> str:
-    """A body whose last paragraph git cannot take for trailers: the trailers come after it."""
-    return "\n".join(_CONTROL.sub(" ", line).rstrip() for line in body.strip().split("\n"))
-
-
-def _rank(key: str) -> int:
-    return TRAILERS.index(key) if key in TRAILERS else len(TRAILERS)

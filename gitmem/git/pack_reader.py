@@ -237,7 +237,7 @@ def _inflate(view: mmap.mmap, start: int, size: int) -> bytes:
     inflate = zlib.decompressobj()
     end = start + size + size // 1000 + 64
     content = inflate.decompress(view[start:end])
-    while not inflate.eof:  # whoever packed it made it larger than it was
+    while not inflate.eof:  # packing made it larger than it was
         more = view[end : end + 4096]
         if not more:
             raise ValueError("an entry is cut short")

@@ -27,7 +27,6 @@ _INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _PACK_HEADER = struct.Struct(">4sLL")
 _BLOCK = struct.Struct("<?HH")
 _OFS_DELTA, _REF_DELTA = 6, 7
-_DEEPEST = 32
 _SMALL = 120
 """A smaller entry is not worth a delta, and would be tried again with every join."""
 
@@ -63,20 +62,12 @@ class Packed:
         return next(place for place, byte in enumerate(self.raw, 1) if not byte & 0x80)
 
 
-def delta_entry(kind: bytes, oid: Oid, content: bytes, base: Oid, base_content: bytes) -> Packed | None:
-    """The entry of an object as a delta of another; None where that saves less than half."""
-    made = delta(kind, base_content, content)
-    if len(made) >= len(content) // 2:
-        return None
-    raw = entry_header(_REF_DELTA, len(made)) + bytes.fromhex(base) + zlib.compress(made)
-    return Packed(oid, zlib.crc32(raw), raw)
-
-
-def compress(item: GitObject) -> Packed:
-    """The pack entry of one object: its header, then zlib data."""
+def compress(item: GitObject, *, level: int = 0) -> Packed:
+    """The pack entry of one object: its header, then zlib data; quickly, where no level is given."""
     header = entry_header(TYPE_NUMBERS[item.type], len(item.content))
     # Buys "times the floor": names and hashes hardly shrink, and deflating is most of what a tree would cost.
-    deflated = _stored(item.content) if item.type == b"tree" else zlib.compress(item.content, 1)
+    is_stored = item.type == b"tree" and not level
+    deflated = _stored(item.content) if is_stored else zlib.compress(item.content, level or 1)
     raw = header + deflated
     return Packed(item.oid, zlib.crc32(raw), raw)
 
@@ -127,14 +118,14 @@ class StagedPack:
         self._directory = directory
         self._stem = stem
         self._is_empty = not ordered
-        self._data = body + checksum
+        self.data = body + checksum
         self._index = _render_index(ordered, offsets, checksum)
 
     def write(self, disk: DiskGroup) -> None:
         """Write both files aside; they may be published when `disk` was flushed."""
         if self._is_empty:
             return
-        disk.write(self._stem + ".pack", self._data, mode=0o400)
+        disk.write(self._stem + ".pack", self.data, mode=0o400)
         disk.write(self._stem + ".idx", self._index, mode=0o400)
 
     def place(self) -> None:
@@ -159,13 +150,6 @@ class StagedPack:
     def discard(self) -> None:
         for suffix in (".pack", ".idx"):
             remove_file(self._stem + suffix)
-
-
-def pack_bytes(objects: Iterable[tuple[tuple[bytes, bytes], Oid]]) -> bytes:
-    """A pack without an index, of objects given as (type, content) and id."""
-    entries = [compress(GitObject(kind, content, oid)).raw for (kind, content), oid in objects]
-    body = _PACK_HEADER.pack(b"PACK", 2, len(entries)) + b"".join(entries)
-    return body + hashlib.sha1(body, usedforsecurity=False).digest()
 
 
 def _render_index(ordered: list[Packed], offsets: list[int], checksum: bytes) -> bytes:
@@ -257,21 +241,24 @@ def _make_deltas(joined: dict[Oid, Packed]) -> None:
 
     commits = [parse_commit(oid, read(oid)) for oid in joined if kind(oid) == b"commit"]
     commits.sort(key=lambda commit: commit.committer.time, reverse=True)
-    pairs = replaced_by(kind, read, commits, deepest=_DEEPEST, known=known)
+    pairs = replaced_by(kind, read, commits, known)
     for old, new in pairs.items():
         if len(joined[old].raw) < _SMALL:
             continue
-        found = delta_entry(kind(old) or b"", old, read(old), new, read(new))
-        if found is not None and len(found.raw) < len(joined[old].raw):
-            joined[old] = found
+        made = delta(kind(old) or b"", read(new), read(old))
+        raw = entry_header(_REF_DELTA, len(made)) + bytes.fromhex(new) + zlib.compress(made)
+        if len(made) < len(read(old)) // 2 and len(raw) < len(joined[old].raw):
+            joined[old] = Packed(old, zlib.crc32(raw), raw)
 
 
-def replace_packs(directory: str, objects: Iterable[Packed], *, stem: str) -> None:
-    """Make one pack the only one beside those that somebody keeps; `objects` are all that the others hold."""
+def replace_packs(directory: str, objects: Iterable[GitObject], *, stem: str) -> None:
+    """Make one pack with deltas the only one beside those that somebody keeps; `objects` are all that the others hold."""
     names = set(os.listdir(directory)) if os.path.isdir(directory) else set()
     packs = [name[: -len(".pack")] for name in names if name.endswith(".pack")]
     old = [name for name in packs if not _is_kept(name, names - {name + ".bitmap"})]
-    _put_in_place_of(directory, old, objects, stem=stem)
+    joined = {one.oid: compress(one, level=6) for one in objects}
+    _make_deltas(joined)
+    _put_in_place_of(directory, old, joined.values(), stem=stem)
 
 
 def _put_in_place_of(directory: str, old: Iterable[str], objects: Iterable[Packed], *, stem: str) -> None:
@@ -309,7 +296,8 @@ def _read_whole(stem: str) -> list[Packed] | None:
         with open(stem + ".pack", "rb") as file:
             # Packs that git made have deltas by place, and may be large: most of one is not read then.
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-                if view[:4] != b"PACK" or _has_places(index, view):
+                has_places = any((view[offset] >> 4) & 7 == _OFS_DELTA for offset in _offsets(index))
+                if view[:4] != b"PACK" or has_places:
                     return None
             pack = file.read()
     except (FileNotFoundError, ValueError, IndexError, struct.error):
@@ -333,10 +321,6 @@ def _offsets(index: bytes) -> list[int]:
         value if value < 0x80000000 else struct.unpack_from(">Q", index, start + (value & 0x7FFFFFFF) * 8)[0]
         for value in small
     ]
-
-
-def _has_places(index: bytes, pack: mmap.mmap) -> bool:
-    return any((pack[offset] >> 4) & 7 == _OFS_DELTA for offset in _offsets(index))
 
 
 def _entries(index: bytes, pack: bytes) -> Iterator[Packed]:

@@ -8,62 +8,46 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Iterable
 
 from gitmem.errors import BundleBusy, BundleUnusable
-from gitmem.files import remove_file
 from gitmem.git.commit_note import CommitNote
+from gitmem.git.git_directory import sweep_beside
 from gitmem.git.git_locks import PreparedLock
-from gitmem.git.objects import Oid, blob_id, file_id, path_text
+from gitmem.git.objects import Oid, file_id
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
+from gitmem.git.worktree import FilesAside
 from gitmem.git.worktree_status import HandEdit
-from gitmem.state import ERASING
 
 _FAR = 10_000
-_LOCK_WAIT = 5.0
-_LOCK_WAIT_TO_RENEW = 2.0
 _LOOKS = 3
 
 
 def is_due(repository: Repository) -> bool:
     """Return whether a dead writer, or a power cut, has left something to repair."""
-    return _is_exchange_decided(repository) or repository.note.read() is not None
+    return repository.note.read() is not None
 
 
 def recover(repository: Repository) -> list[str]:
     """Finish what a dead writer began; gives the paths that were brought along.
 
-    The caller holds the bundle lock, so whoever wrote the note is dead or done.
+    The caller holds the bundle lock, so the writer of the note is dead or done.
     """
-    if _is_exchange_decided(repository):
-        from gitmem.git.replacement import finish
-
-        repository.refs.break_stale()
-        finish(repository)
     note, tip = repository.note.read(), repository.tip()
     stale: set[str] = set()
     if note is not None:
         if tip is not None and _counts(repository, note, tip):
             stale = _stale(repository, note)
-            _bring(repository, repository.tree(tip), stale, {*note.paths})
+            _bring(repository, repository.tree(tip), stale, note.paths)
         # Else the commit was never made: only its files and locks are left.
         repository.note.settle()
     if tip is not None and (lagging := _lagging(repository, tip)):
         _bring(repository, repository.tree(tip), (), lagging)
     repository.refs.break_stale()
-    # Not earlier: while it is there, the lock that has it as its other name is known as ours.
-    remove_file(_aside(repository))
     repository.state.sweep()
+    sweep_beside(repository.git_dir)
     return sorted(stale)
-
-
-def _is_exchange_decided(repository: Repository) -> bool:
-    return os.path.isdir(repository.state.path(ERASING))
-
-
-def _aside(repository: Repository) -> str:
-    return os.path.join(repository.scratch, "repaired-index")
 
 
 def _counts(repository: Repository, note: CommitNote, tip: Oid) -> bool:
@@ -81,15 +65,23 @@ def _counts(repository: Repository, note: CommitNote, tip: Oid) -> bool:
 
 def _stale(repository: Repository, note: CommitNote) -> set[str]:
     """Files that still are what the old tip has: the writer had no time for them."""
-    old, new = repository.tree(note.old), repository.tree(note.new)
+    was, new = _before(repository, note), repository.tree(note.new)
     return {
         path
         for path in note.paths
         if path not in note.leaves
-        and old.entry(path) != new.entry(path)
+        and was(path) != file_id(new.entry(path))
         and not repository.worktree.is_below_link(path)
-        and repository.worktree.holds(path, old.entry(path))
+        and repository.worktree.look(path).holds(was(path))
     }
+
+
+def _before(repository: Repository, note: CommitNote) -> Callable[[str], Oid | None]:
+    """Return what tells the file that was at a path before the note's commit."""
+    if note.was is not None:
+        return note.was.get
+    old = repository.tree(note.old)
+    return lambda path: file_id(old.entry(path))
 
 
 def _lagging(repository: Repository, tip: Oid) -> set[str]:
@@ -108,12 +100,12 @@ def _lagging(repository: Repository, tip: Oid) -> set[str]:
         return set()
     if index is None:
         return set()
-    known = {path: entry.oid for path, entry in repository.tree(tip).files()}
-    listed = {path_text(name): index.oid(place) for place, name in enumerate(index.names)}
-    if known == listed:
-        index_file.note(index_file.signature(tip))
-        return set()
     target = repository.tree(tip)
+    known = {path: entry.oid for path, entry in target.files()}
+    listed = index.files()
+    if known == listed:
+        repository.note.settle(index_file.signature(tip))
+        return set()
     return {
         path
         for path in known.keys() | listed.keys()
@@ -121,48 +113,36 @@ def _lagging(repository: Repository, tip: Oid) -> set[str]:
     }
 
 
-def _bring(repository: Repository, target: Tree, stale: Collection[str], paths: set[str]) -> None:
+def _bring(repository: Repository, target: Tree, stale: Iterable[str], paths: Iterable[str]) -> None:
     """Bring files and git's index to the tip, under the index lock from beginning to end.
 
     Should we die or fail too, the lock stays: plain git must not commit from an index that lags behind.
     """
     worktree, index_file = repository.worktree, repository.index_file
-    aside = _aside(repository)
-    lock = PreparedLock.adopt(index_file.path, aside, repository.refs.stale_locks(["index"]))
-    if lock is None:
-        lock = PreparedLock(index_file.path, aside)
-        try:
-            lock.take(time.monotonic() + _LOCK_WAIT)
-        except BaseException:
-            lock.release()
-            raise
+    # A name of its own: while the last one's is there, its lock is known as ours.
+    aside = os.path.join(repository.scratch, f"repaired-{time.monotonic_ns()}")
+    lock = PreparedLock(index_file.path, aside)
+    files = FilesAside(aside + "-file")
     try:
-        for path in sorted(stale):
-            worktree.bring(path, target.entry(path))
-        index = index_file.following(paths, target, lock.moment)
-        begun = time.monotonic()
-        lock.put(index.raw, index.mtime, *worktree.directories(stale))
-        lock.linger(begun, len(index.names))
+        lock.take(over=repository.refs.stale_locks(["index"]))
+        worktree.follow({path: target.entry(path) for path in sorted(stale)}, files)
+        entries = {path: target.entry(path) for path in paths}
+        written = {path: worktree.stat_if_holds(path, entry) for path, entry in entries.items()}
+        lock.put(index_file.spliced(entries, target, written, lock.moment), *worktree.directories(stale))
     except BaseException:
         lock.leave()
         raise
+    else:
+        lock.release()
+        lock.forget()
     finally:
         lock.release()
+        files.close()
 
 
 def renew_index(repository: Repository) -> None:
     """Write an index for the tip; the caller holds the bundle lock. What was staged is forgotten."""
-    index_file = repository.index_file
-    lock = PreparedLock(index_file.path, os.path.join(repository.scratch, f"{os.getpid()}-renew-index"))
-    try:
-        lock.take(time.monotonic() + _LOCK_WAIT_TO_RENEW)
-        index = index_file.following((), repository.tree(repository.tip()), lock.moment)
-        begun = time.monotonic()
-        lock.put(index.raw, index.mtime)
-        lock.linger(begun, len(index.names))
-    finally:
-        lock.release()
-        lock.forget()
+    _bring(repository, repository.tree(repository.tip()), (), ())
 
 
 def hand_edits(repository: Repository) -> list[HandEdit]:
@@ -189,13 +169,7 @@ def _look(repository: Repository) -> tuple[list[HandEdit], bool]:
         where = f" at {error.filename}" if error.filename else ""
         raise BundleUnusable(f"The work tree cannot be read ({error.strerror}{where}).") from error
     if edits and note is not None and tip is not None and _counts(repository, note, tip):
-        old = repository.tree(note.old)
-        edits = [edit for edit in edits if not _left_behind(edit, note, old)]
+        # The difference is the writer's where the work tree still has the old tip's file.
+        was, named = _before(repository, note), set(note.paths) - set(note.leaves)
+        edits = [edit for edit in edits if edit.path not in named or not edit.holds(was(edit.path))]
     return edits, not edits or (repository.tip(), repository.note.read()) == (tip, note)
-
-
-def _left_behind(edit: HandEdit, note: CommitNote, old: Tree) -> bool:
-    """The difference is the writer's: the work tree still has the old tip's file."""
-    if edit.problem or edit.path not in note.paths or edit.path in note.leaves:
-        return False
-    return (None if edit.data is None else blob_id(edit.data)) == file_id(old.entry(edit.path))

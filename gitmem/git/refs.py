@@ -6,8 +6,7 @@ import contextlib
 import os
 import re
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import VERIFY, BundleUnusable, InvalidContent
@@ -20,15 +19,13 @@ if TYPE_CHECKING:
     from gitmem.git.git_locks import PreparedLock
 
 BRANCH = "refs/heads/main"
-QUARANTINE = "refs/gitmem/quarantine"
 SNAPSHOTS = "refs/tags/snapshot/"
 AUTOMATIC = "refs/gitmem/auto/"
-"""Automatic snapshots: no tags, since nobody gave them a name, and there are many."""
+"""Automatic snapshots: no tags, since they have no name of their own, and there are many."""
 _AUTO = "auto/"
 
 _OID = re.compile(rb"[0-9a-f]{40}")
 _ZERO = "0" * 40
-_LOCK_WAIT = 2.0
 _BESIDE = ("index", "HEAD", "packed-refs", "config")
 
 
@@ -66,7 +63,7 @@ class Refs:
             with open(self.path(name), "rb") as file:
                 value = file.read(4096).strip()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            return self._packed().get(name) if self._in_packed(name) else None
+            return self._packed().get(name)
         if value.startswith(b"ref: ") and hops:
             return self.read(value[5:].strip().decode("utf-8", "replace"), hops=hops - 1)
         if not _OID.fullmatch(value):
@@ -90,7 +87,7 @@ class Refs:
             for file in files:
                 if file.endswith(".lock"):
                     continue
-                name = prefix + os.path.relpath(os.path.join(directory, file), top).replace(os.sep, "/")
+                name = prefix + os.path.relpath(os.path.join(directory, file), top)
                 oid = self.read(name)
                 if oid is not None:
                     found[name] = oid
@@ -103,7 +100,7 @@ class Refs:
         """
         check_ref_name(name)
         if expected is None:
-            self._refuse_in_the_way(name)
+            self._refuse_in_the_way({name})
         with self.locked(name) as lock:
             if self.read(name) != expected:
                 return False
@@ -112,42 +109,18 @@ class Refs:
 
     def set_new(self, refs: Mapping[str, Oid]) -> list[str]:
         """Make refs that are not there yet, however many, in one step; gives their names. They are on disk then."""
+        self._refuse_in_the_way(refs.keys())
         present = self.under("refs/")
-        known = present.keys() | refs.keys()
-        directories = {directory for ref in known for directory in _above(ref)}
-        for name in refs:
-            check_ref_name(name)
-            if name in directories or not known.isdisjoint(_above(name)):
-                raise InvalidContent(f"{name} cannot be made beside another ref: choose another name.")
         made = {name: oid for name, oid in refs.items() if name not in present}
         if made:
-            with self.locked("packed-refs") as lock:
-                lines = {name: f"{oid} {name}\n".encode() for name, oid in (self._packed() | made).items()}
-                self.publish(lock, _PACKED_HEAD + b"".join(lines[name] for name in sorted(lines)))
+            self._repack(lambda packed: packed | made)
         return list(made)
 
-    def delete(self, name: str, *, expected: Oid) -> bool:
-        """Delete a ref if it still is what the caller saw. The caller holds the bundle lock."""
-        with self.locked(name):
-            if self.read(name) != expected:
-                return False
-            if self._in_packed(name):
-                self._drop_packed(name)
-            remove_file(self.path(name))
-        return True
-
-    def drop(self, refs: Mapping[str, Oid]) -> None:
-        """Delete refs that only gitmem moves, however many, in one step. The caller holds the bundle lock."""
-        packed = self._packed()
-        if not packed.keys().isdisjoint(refs):
-            with self.locked("packed-refs") as lock:
-                kept = {name: oid for name, oid in self._packed().items() if refs.get(name) != oid}
-                self.publish(
-                    lock, _PACKED_HEAD + b"".join(f"{kept[name]} {name}\n".encode() for name in sorted(kept))
-                )
-        for name, oid in refs.items():
-            if self.read(name) == oid:
-                remove_file(self.path(name))
+    def delete(self, refs: Mapping[str, Oid]) -> None:
+        """Delete those refs that still are what the caller saw, however many, in one step; under the bundle lock."""
+        if not self._packed().keys().isdisjoint(refs):
+            self._repack(lambda packed: {ref: oid for ref, oid in packed.items() if refs.get(ref) != oid})
+        self._remove_files(refs)
 
     def pack(self) -> None:
         """Put refs into one file, all but `main`: each file of its own is looked for by every reader."""
@@ -157,12 +130,13 @@ class Refs:
                 for name, oid in self.under("refs/").items()
                 if name != BRANCH and self._is_loose(name, oid)
             }
-            if not loose:
-                return
-            with self.locked("packed-refs") as lock:
-                lines = {name: f"{oid} {name}\n".encode() for name, oid in (self._packed() | loose).items()}
-                self.publish(lock, _PACKED_HEAD + b"".join(lines[name] for name in sorted(lines)))
-            for name, oid in loose.items():
+            if loose:
+                self._repack(lambda packed: packed | loose)
+                self._remove_files(loose)
+
+    def _remove_files(self, refs: Mapping[str, Oid]) -> None:
+        for name, oid in refs.items():
+            if self._is_loose(name, oid):
                 with self.locked(name):
                     if self._is_loose(name, oid):  # else git has moved it meanwhile
                         remove_file(self.path(name))
@@ -176,7 +150,7 @@ class Refs:
         top = os.path.join(self._git_dir, "logs")
         for directory, _, files in os.walk(top):
             for file in files:
-                name = os.path.relpath(os.path.join(directory, file), top).replace(os.sep, "/")
+                name = os.path.relpath(os.path.join(directory, file), top)
                 yield from ((old, new) for old, new, _ in self.moves(name))
 
     def replace(self, name: str, data: bytes) -> None:
@@ -188,9 +162,9 @@ class Refs:
     def locked(self, name: str) -> Iterator[PreparedLock]:
         """Git's own lock on a file: should we die, the next writer breaks it.
 
-        The bundle lock is held as long: a lock of ours that nobody here holds is a dead writer's then.
+        The bundle lock is held as long: a lock of ours that no process here holds is a dead writer's then.
         """
-        from gitmem.git.git_locks import PreparedLock
+        from gitmem.git.git_locks import PreparedLock, break_ancient
 
         path, state = self.path(name), LocalState(self._git_dir)
         make_directories(os.path.dirname(path))
@@ -201,8 +175,8 @@ class Refs:
             lock = PreparedLock(path, os.path.join(scratch, f"{threading.get_ident()}-ref{self._taken}"))
             try:
                 if name != "index":  # whose lock an editor may hold for long
-                    lock.break_ancient()
-                lock.take(time.monotonic() + _LOCK_WAIT)
+                    break_ancient(lock.lock_path)
+                lock.take()
                 yield lock
             finally:
                 lock.release()
@@ -224,7 +198,7 @@ class Refs:
         """Git's locks that are held, on a ref or on a file beside them, by the name of what they lock."""
         found = [name for name in _BESIDE if os.path.exists(self.path(name) + ".lock")]
         for directory, _, files in os.walk(self.path("refs")):
-            inside = os.path.relpath(directory, self._git_dir).replace(os.sep, "/")
+            inside = os.path.relpath(directory, self._git_dir)
             found += sorted(f"{inside}/{file[:-5]}" for file in files if file.endswith(".lock"))
         return found
 
@@ -238,17 +212,16 @@ class Refs:
         lock.commit()
         durable_directory(os.path.dirname(lock.target))
 
-    def _refuse_in_the_way(self, name: str) -> None:
+    def _refuse_in_the_way(self, names: Collection[str]) -> None:
         """Git cannot have a ref below another one."""
-        parts = name.split("/")
-        above = {"/".join(parts[:depth]) for depth in range(3, len(parts))}
-        other = next((ref for ref in above if self.read(ref) is not None), "") or next(
-            iter(self.under(name + "/")), ""
-        )
-        if other:
-            raise InvalidContent(f"{name} cannot be made beside {other}: choose another name.")
-        for directory, _, _ in os.walk(self.path(name), topdown=False):
-            os.rmdir(directory)  # of refs that are gone
+        known = {*self.under("refs/"), *names}
+        directories = {directory for ref in known for directory in _above(ref)}
+        for name in names:
+            check_ref_name(name)
+            if name in directories or not known.isdisjoint(_above(name)):
+                raise InvalidContent(f"{name} cannot be made beside another ref: choose another name.")
+            for directory, _, _ in os.walk(self.path(name), topdown=False):
+                os.rmdir(directory)  # of refs that are gone
 
     def log(self, name: str, old: Oid | None, new: Oid, who: Person, message: str) -> None:
         """Append to the reflog, as git does, so that `git reflog` tells the same story."""
@@ -282,31 +255,20 @@ class Refs:
         """Return where a ref was by its reflog, which outlives it; None where that says nothing."""
         return next((new for _, new, _ in self.moves(name)), None)
 
-    def _in_packed(self, name: str) -> bool:
-        return b" " + name.encode() + b"\n" in self._packed_bytes()
-
-    def _packed_bytes(self) -> bytes:
-        return read_file(os.path.join(self._git_dir, "packed-refs")) or b""
-
     def _packed(self) -> dict[str, Oid]:
         refs: dict[str, Oid] = {}
-        for line in self._packed_bytes().split(b"\n"):
+        for line in (read_file(self.path("packed-refs")) or b"").split(b"\n"):
             oid, _, name = line.partition(b" ")
             if _OID.fullmatch(oid):
                 refs[name.decode("utf-8", "replace")] = oid.decode()
         return refs
 
-    def _drop_packed(self, name: str) -> None:
+    def _repack(self, change: Callable[[dict[str, Oid]], dict[str, Oid]]) -> None:
+        """Write the file of packed refs again."""
         with self.locked("packed-refs") as lock:
-            kept: list[bytes] = []
-            dropping = False
-            for line in self._packed_bytes().splitlines(keepends=True):
-                if line.startswith(b"^") and dropping:
-                    continue
-                dropping = line.rstrip(b"\n").endswith(b" " + name.encode())
-                if not dropping:
-                    kept.append(line)
-            self.publish(lock, b"".join(kept))
+            refs = change(self._packed())
+            lines = [f"{refs[name]} {name}\n".encode() for name in sorted(refs)]
+            self.publish(lock, b"".join((_PACKED_HEAD, *lines)))
 
 
 _PACKED_HEAD = b"# pack-refs with: sorted \n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -32,27 +33,37 @@ _UNDER_WAY = {
 }
 
 
-_NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
+_NO_ENVIRONMENT = MappingProxyType({"PATH": os.defpath})
 
 
 class Repository:
     """A git repository with a work tree that gitmem writes to.
 
-    `on_stage` is told how far a commit has come ("objects", "acknowledged", "work tree",
+    `on_stage` is called with the progress of a commit ("objects", "acknowledged", "work tree",
     "index"): benchmarks measure by it and fault tests stop there.
     """
 
     def __init__(self, root: str, git_dir: str, env: Mapping[str, str] = _NO_ENVIRONMENT) -> None:
         self.root = root
         self.git_dir = git_dir
-        self.env = env
+        self.env = env or _NO_ENVIRONMENT
         """The environment of the git program, where it is asked to do something here."""
         self.state = LocalState(git_dir)
         self.clocks = self.state
         """Where it is noted how wrong the clocks are; a throw-away repository asks that of its lender."""
         self.refs = Refs(git_dir, lambda: self.lock.hold("a ref"))
         self.store = ObjectStore(git_dir, self.state)
-        self.on_stage: Callable[[str], None] = _ignore
+        self.has_files = True
+        """Whether a commit writes the work tree and git's index; not while the repository is made."""
+        self.on_stage: Callable[[str], None] = lambda _: None
+        self.is_foreign = False
+        """Whether it was made by others: nothing is written, and what it says of itself is a claim."""
+
+    def only_read(self, state: LocalState) -> None:
+        """Take the repository for another's: with that state instead of its own, and no lock for a writer."""
+        self.is_foreign = True
+        self.state = self.clocks = state
+        self.store = ObjectStore(self.git_dir, state)
 
     @property
     def scratch(self) -> str:
@@ -71,7 +82,7 @@ class Repository:
     def index_file(self) -> IndexFile:
         from gitmem.git.index_file import IndexFile
 
-        return IndexFile(self.git_dir, self.worktree, self.state)
+        return IndexFile(self.git_dir, self.worktree, self.note)
 
     @cached_property
     def status(self) -> WorkTreeStatus:
@@ -82,6 +93,11 @@ class Repository:
     @cached_property
     def lock(self) -> Lock:
         """The bundle lock: one writer at a time."""
+        if self.is_foreign:
+            raise BundleUnusable(
+                f"{self.root} is not in your list of memories: it is only read.",
+                hint=f"If it is yours, run `gitmem trust {shlex.quote(self.root)}`.",
+            )
         return self.state.lock("bundle", "The bundle is in use by {owner}: try again when it is done.")
 
     @cached_property
@@ -114,7 +130,3 @@ class Repository:
 
 
 EMPTY_HEAD = "`gitmem check --fix` writes it again: git itself does not know the repository without it."
-
-
-def _ignore(_: str) -> None:
-    return

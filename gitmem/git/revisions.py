@@ -106,15 +106,12 @@ def _by_name(repository: Repository, name: str, tip: Oid) -> Oid | None:
 
 
 def _by_prefix(repository: Repository, prefix: str) -> Oid | None:
-    commits = [oid for oid in repository.store.with_prefix(prefix) if _is_commit(repository, oid)]
+    store = repository.store
+    commits = [oid for oid in store.with_prefix(prefix) if store.read(oid)[0] == b"commit"]
     if len(commits) > 1:
         some = ", ".join(oid[:12] for oid in commits[:4])
         raise UnknownRevision(f"{prefix!r} is ambiguous: it begins {len(commits)} commits ({some}).")
     return commits[0] if commits else None
-
-
-def _is_commit(repository: Repository, oid: Oid) -> bool:
-    return repository.store.read(oid)[0] == b"commit"
 
 
 def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:

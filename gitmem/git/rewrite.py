@@ -6,14 +6,13 @@ and the parents that it had.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from gitmem.git.objects import (
     DIRECTORY,
     EMPTY_TREE,
-    FILE,
     Directory,
     GitObject,
     Oid,
@@ -22,33 +21,12 @@ from gitmem.git.objects import (
     path_text,
 )
 from gitmem.git.store import ObjectStore
+from gitmem.git.tree_diff import TreeDiff
+
+if TYPE_CHECKING:
+    from gitmem.okf.scrub import Scrub
 
 _NO_FILE = 0o160000
-
-
-class Rules(Protocol):
-    """Rules of a rewrite. The same question must always get the same answer."""
-
-    def takes_out(self, path: str) -> bool:
-        """Return whether a file or a directory goes as a whole."""
-
-    def holds(self, path: str, blob: Oid) -> bool:
-        """Return whether a file holds what is to go; another may change too, because it names a commit."""
-
-    def content(self, path: str, data: bytes, commits: Mapping[Oid, Oid]) -> bytes | None:
-        """A file's new content; None takes it out. `commits` are those that have a new id."""
-
-    def name(self, directory: str, name: str) -> str:
-        """The new name of a file or directory."""
-
-    def words(self, data: bytes, commits: Mapping[Oid, Oid]) -> bytes:
-        """A message, or the name of a person, as it becomes."""
-
-    def message(self, data: bytes, commits: Mapping[Oid, Oid], *, is_of: bool) -> bytes:
-        """The message of a commit; `is_of`: it brought, changed or took away what goes as a whole."""
-
-    def page(self, directory: str, names: list[str], below: list[str]) -> bytes | None:
-        """The page that lists a directory whose names changed; None where it has none."""
 
 
 Held = frozenset[tuple[str, Oid]]
@@ -74,24 +52,20 @@ class Rewritten:
         """The commits that became others."""
         return {old: new for old, new in self.commits.items() if old != new}
 
-    def of(self, oid: Oid) -> Oid | None:
-        """Return what a commit or tag became; None where it was not looked at."""
-        return self.commits.get(oid) or self.tags.get(oid)
-
 
 class Rewriter:
     """One pass over a history."""
 
     def __init__(
-        self, store: ObjectStore, rules: Rules, *, progress: Callable[[int], None] = lambda _: None
+        self, store: ObjectStore, rules: Scrub, made: dict[Oid, GitObject], known: Mapping[Oid, Oid]
     ) -> None:
+        """`made` takes the objects that are new; `known` are commits of which it is known already what they become."""
         self._store = store
         self._rules = rules
-        self._progress = progress
         self._trees: dict[tuple[Oid, str], tuple[TreeEntry | None, Held]] = {}
         self._blobs: dict[tuple[Oid, str], Oid | None] = {}
         self._held: dict[Oid, Held] = {}
-        self.done = Rewritten()
+        self.done = Rewritten(dict(known), objects=made)
 
     def run(self, roots: Iterable[Oid]) -> Rewritten:
         """Rewrite all that these commits and tags stand on."""
@@ -118,9 +92,9 @@ class Rewriter:
         for line in head.split(b"\n")[1:]:
             key, _, value = line.partition(b" ")
             if key == b"tag":
-                lines.append(b"tag " + self._rules.name("", value.decode("utf-8", "replace")).encode())
+                lines.append(b"tag " + self._rules.name(value.decode("utf-8", "replace")).encode())
             else:
-                lines.append(self._words(line) if key == b"tagger" else line)
+                lines.append(self._person(line) if key == b"tagger" else line)
         if target in self.done.holding or self._rules.words(raw, {}) != raw:
             self.done.holding.add(oid)
         new = self._new(b"tag", b"\n".join(lines) + b"\n\n" + self._words(message))
@@ -128,7 +102,6 @@ class Rewriter:
         return new
 
     def _commit(self, oid: Oid) -> None:
-        self._progress(len(self.done.commits))
         raw = self._store.read(oid)[1]
         head, _, message = raw.partition(b"\n\n")
         parents: list[Oid] = []
@@ -142,14 +115,14 @@ class Rewriter:
             elif key == b"parent":
                 parents.append(value.decode())
             elif key in (b"author", b"committer"):
-                lines.append(self._words(line))
+                lines.append(self._person(line))
             else:
                 others.append(line)
         entry, held = self._tree(tree, "")
         self._held[oid] = held
         if held:
             self.done.holding.add(oid)
-        new_tree = entry.oid if entry else self._empty_tree()
+        new_tree = entry.oid if entry else self._new(b"tree", b"")
         new_parents = [self.done.commits.get(parent, parent) for parent in parents]
         before = frozenset().union(*(self._held.get(parent, frozenset()) for parent in parents))
         is_of = any(self._rules.takes_out(path) for path, _ in held ^ before)
@@ -176,8 +149,10 @@ class Rewriter:
     def _words(self, data: bytes) -> bytes:
         return self._rules.words(data, self.done.commits)
 
-    def _empty_tree(self) -> Oid:
-        return self._new(b"tree", b"")
+    def _person(self, line: bytes) -> bytes:
+        """A line of a header that names somebody; its date stays."""
+        name, end, date = line.rpartition(b"> ")
+        return self._words(name) + end + date
 
     def _new(self, kind: bytes, content: bytes) -> Oid:
         made = GitObject.of(kind, content)
@@ -215,7 +190,7 @@ class Rewriter:
                 changes[raw_name] = new
                 if entry.mode != DIRECTORY and self._rules.holds(path, entry.oid):
                     held.add((path, entry.oid))
-            if new is not None and (other := self._rules.name(directory, name)) != name:
+            if new is not None and (other := self._rules.name(name)) != name:
                 changes[raw_name] = None
                 changes[_free(path_bytes(other), (*before.entries, *changes))] = new
                 held.add((path, entry.oid))
@@ -287,70 +262,24 @@ def _parents_first(store: ObjectStore, tip: Oid, known: Mapping[Oid, Oid]) -> It
 
 def files_of(store: ObjectStore, roots: Iterable[Oid]) -> Iterator[tuple[str, Oid]]:
     """Every file of every commit that these stand on, once for each place and content."""
-    seen: set[tuple[Oid, str]] = set()
+    seen: set[tuple[str, Oid]] = set()
     commits: dict[Oid, Oid] = {}
+    diff = TreeDiff(store)
     for root in roots:
         for oid in _parents_first(store, root, commits):
             commits[oid] = oid
-            todo = [(store.commit(oid).tree, "")]
-            while todo:
-                tree, prefix = todo.pop()
-                if (tree, prefix) in seen:
-                    continue
-                seen.add((tree, prefix))
-                for raw_name, entry in Directory.parse(store.raw_tree(tree)).entries.items():
-                    path = prefix + path_text(raw_name)
-                    if entry.mode == DIRECTORY:
-                        todo.append((entry.oid, path + "/"))
-                    elif entry.mode != _NO_FILE and (entry.oid, path) not in seen:
-                        seen.add((entry.oid, path))
-                        yield path, entry.oid
+            for path, _, new in diff.of_commit(store.commit(oid)):
+                if new is not None and new.mode != _NO_FILE and (path, new.oid) not in seen:
+                    seen.add((path, new.oid))
+                    yield path, new.oid
 
 
-def reachable(store: ObjectStore, roots: Iterable[Oid], made: Mapping[Oid, GitObject]) -> list[Oid]:
-    """Every object that these tips stand on, some of which are not in the store yet."""
-    found: dict[Oid, None] = {}
-    todo = list(roots)
-    while todo:
-        oid = todo.pop()
-        if oid in found:
-            continue
-        found[oid] = None
-        new = made.get(oid)
-        kind, content = (new.type, new.content) if new else store.read(oid)
-        if kind == b"tree":
-            for entry in Directory.parse(content).entries.values():
-                if entry.mode == DIRECTORY:
-                    todo.append(entry.oid)
-                elif entry.mode != _NO_FILE:
-                    found[entry.oid] = None
-        elif kind in (b"commit", b"tag"):
-            for line in content.partition(b"\n\n")[0].split(b"\n"):
-                key, _, value = line.partition(b" ")
-                if key in (b"tree", b"parent", b"object"):
-                    todo.append(value.decode())
-    return list(found)
-
-
-def with_file(store: ObjectStore, made: dict[Oid, GitObject], tree: Oid, path: str, data: bytes) -> Oid:
-    """A tree with one file set; what is new is added to `made`, some of which the tree may be made of."""
-
-    def read(oid: Oid) -> Directory:
-        return Directory.parse(made[oid].content if oid in made else store.raw_tree(oid))
-
-    def put(kind: bytes, content: bytes) -> Oid:
-        new = GitObject.of(kind, content)
-        made.setdefault(new.oid, new)
-        return new.oid
-
-    def lay(oid: Oid, parts: list[str]) -> Oid:
-        here = read(oid) if oid != EMPTY_TREE else Directory({}, b"")
-        name = path_bytes(parts[0])
-        if len(parts) == 1:
-            entry = TreeEntry(FILE, put(b"blob", data))
-        else:
-            below = here.entries.get(name)
-            entry = TreeEntry(DIRECTORY, lay(below.oid if below else EMPTY_TREE, parts[1:]))
-        return put(b"tree", here.changed({name: entry}).raw)
-
-    return lay(tree, path.split("/"))
+def words_in(kind: bytes, content: bytes) -> bytes:
+    """Text of an object that people wrote: names in a tree, persons and message of a commit or tag, a file."""
+    if kind == b"tree":
+        return b"\n".join(Directory.parse(content).entries)
+    if kind == b"blob":
+        return content
+    head, _, message = content.partition(b"\n\n")
+    persons = [line.rpartition(b"> ")[0] for line in head.split(b"\n") if b"> " in line]
+    return b"\n".join([*persons, message])

@@ -1,7 +1,7 @@
 """Checks that a directory may be used: it is the user's own, and nothing in its git directory leads elsewhere.
 
 A bundle may be copied, unpacked or downloaded. Its files are read as data, and its git configuration is never obeyed
-(`git_command.py`); what is left is to write nothing outside, and to believe nothing that another user wrote.
+(`git_program.py`); what is left is to write nothing outside, and to believe nothing that another user wrote.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ of dead processes follows no link."""
 def check(root: str, git_dir: str, world: World) -> None:
     """Nothing where the bundle may be worked on; else BundleUnusable says why not, and how to allow it."""
     foreign = next(foreign_places(root, git_dir, world.env), "")
-    if foreign and not _is_allowed(root, world):
+    allowed = world.env.get(VARIABLE, "").split(os.pathsep)
+    if foreign and not any(_covers(name, root, world) for name in allowed):
         raise _refusal(
             f"{foreign} belongs to another user: gitmem does not work on it.",
             f"If you trust it, set {VARIABLE} to {root}.",
@@ -53,7 +54,7 @@ def foreign_places(root: str, git_dir: str, env: Mapping[str, str]) -> Iterator[
     them.
     """
     ours = {os.geteuid()}
-    if ours == {0} and env.get("SUDO_UID", "").isdecimal():  # root by sudo works for whoever called it
+    if ours == {0} and env.get("SUDO_UID", "").isdecimal():  # root by sudo works for its caller
         ours.add(int(env["SUDO_UID"]))
     for path in dict.fromkeys((root, os.path.join(root, ".git"), git_dir)):
         try:
@@ -98,15 +99,10 @@ def _other_work_tree(root: str, git_dir: str) -> str:
         return ""
     if real == os.path.join(own, ".git"):
         return own
-    from gitmem.git.setup import git_dir_of
+    from gitmem.git.git_directory import git_dir_of
 
     linked = git_dir_of(own) if os.path.lexists(os.path.join(own, ".git")) else None
     return own if linked is not None and os.path.realpath(linked) == real else ""
-
-
-def _is_allowed(root: str, world: World) -> bool:
-    named = world.env.get(VARIABLE, "").split(os.pathsep)
-    return any(_covers(name, root, world) for name in named)
 
 
 def _covers(name: str, root: str, world: World) -> bool:

@@ -8,7 +8,7 @@ import threading
 import weakref
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.errors import VERIFY, BundleBusy, BundleUnusable, MissingObject
@@ -31,7 +31,6 @@ from gitmem.git.pack_reader import PackReader, UnreadablePack
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
 
-    from gitmem.git.packs import Packed
     from gitmem.state import LocalState
 
 _CACHED_TREES = 2048
@@ -56,6 +55,8 @@ class ObjectStore:
         self._state = state
         self._reader = PackReader(self.pack_directory)
         self._packs: DiskObjectStore | None = None
+        self._one_at_a_time = threading.RLock()
+        """Dulwich's store is not made for threads: two that open a pack at once leave one of them open."""
         self._trees: OrderedDict[Oid, Directory] = OrderedDict()
         self._entries = 0
         self._commits: dict[Oid, Commit] = {}
@@ -109,17 +110,14 @@ class ObjectStore:
 
     def _read_with_dulwich(self, oid: Oid) -> tuple[bytes, bytes]:
         """Read what only dulwich may find, in alternates say, or be sure that it is not there."""
-        try:
-            return self._read_packed(oid)
-        except (KeyError, BundleUnusable):
-            pass
-        # Look once more with fresh eyes. Not in the handler above: the error holds on to the pack
-        # that is to be closed.
-        self.close()
-        try:
-            return self._read_packed(oid)
-        except KeyError:
-            raise MissingObject(oid) from None
+        with self._one_at_a_time:
+            with contextlib.suppress(KeyError, BundleUnusable):
+                return self._read_packed(oid)
+            self.close()  # look once more with fresh eyes: packs may have been joined
+            try:
+                return self._read_packed(oid)
+            except KeyError:
+                raise MissingObject(oid) from None
 
     def _read_packed(self, oid: Oid) -> tuple[bytes, bytes]:
         try:
@@ -152,7 +150,7 @@ class ObjectStore:
         return cached
 
     def raw_tree(self, oid: Oid) -> bytes:
-        """The bytes of a tree. They are not kept: whoever compares trees in a row keeps more of them."""
+        """The bytes of a tree. They are not kept: a comparison of many trees would keep all of them."""
         known = self._trees.get(oid)
         return self._typed(oid, b"tree") if known is None else known.raw
 
@@ -186,7 +184,7 @@ class ObjectStore:
     def peel(self, oid: Oid) -> tuple[Oid, Tag | None]:
         """The commit that an object stands for, and the tag on the way."""
         tag: Tag | None = None
-        for _ in range(10):  # a tag may name a tag; nobody nests them deeper on purpose
+        for _ in range(10):  # a tag may name a tag; deeper nesting is never meant
             kind, content = self.read(oid)
             if kind == b"commit":
                 return oid, tag
@@ -203,7 +201,8 @@ class ObjectStore:
                 return True
         if os.path.exists(self._loose_path(oid)):
             return True
-        return self._dulwich().contains_packed(oid.encode())  # type: ignore[arg-type]
+        with self._one_at_a_time:
+            return self._dulwich().contains_packed(oid.encode())  # type: ignore[arg-type]
 
     def with_prefix(self, prefix: str) -> list[Oid]:
         """Ids that begin with these hexadecimal digits."""
@@ -211,8 +210,8 @@ class ObjectStore:
 
         # Packs may have been joined since dulwich listed them, or are joined right now, and it stumbles over that.
         for _ in range(_LOOKS):
-            self.close()
-            with contextlib.suppress(PackFileDisappeared):
+            with self._one_at_a_time, contextlib.suppress(PackFileDisappeared):
+                self.close()
                 return sorted({found.decode() for found in self._dulwich().iter_prefix(prefix.encode())})
         raise BundleBusy("Another process keeps joining packs: try again in a moment.")
 
@@ -236,16 +235,18 @@ class ObjectStore:
 
     def all_ids(self) -> set[Oid]:
         """Every object that is here, whether anything leads to it or not."""
-        return {oid.decode() for oid in self._dulwich()}
+        with self._one_at_a_time:
+            return {oid.decode() for oid in self._dulwich()}
 
-    def replace_all(self, objects: Iterable[Packed]) -> None:
+    def repack(self) -> None:
         """Put all objects into one pack, and take away the packs and files that held them; under the lock."""
         from gitmem.git.packs import replace_packs
 
-        loose = [self._loose_path(oid) for oid in self.all_ids()]
+        known = self.all_ids()
+        objects = (GitObject(*self.read(oid), oid) for oid in known)
         replace_packs(self.pack_directory, objects, stem=self._stem())
-        for path in loose:
-            remove_file(path)
+        for oid in known:
+            remove_file(self._loose_path(oid))
         self.close()
 
     def _stem(self) -> str:
@@ -253,10 +254,11 @@ class ObjectStore:
 
     def close(self) -> None:
         self._reader.close()
-        if self._packs is not None:
-            with contextlib.suppress(BufferError):  # an error still holds on to a pack
-                self._packs.close()
-            self._packs = None
+        with self._one_at_a_time:
+            packs, self._packs = self._packs, None
+            if packs is not None:
+                with contextlib.suppress(BufferError):  # an error still holds on to a pack
+                    packs.close()
 
     def _typed(self, oid: Oid, kind: bytes) -> bytes:
         found, content = self.read(oid)

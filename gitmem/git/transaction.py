@@ -15,8 +15,9 @@ from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
 from gitmem.files import DiskGroup, disk_error, durable_directory
 from gitmem.git.commit_note import CommitNote
 from gitmem.git.git_locks import PreparedLock
+from gitmem.git.index_file import signed
 from gitmem.git.message import KINDS, Message
-from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
+from gitmem.git.objects import Commit, GitObject, Oid, Person, file_id, parse_commit, render_commit
 from gitmem.git.packs import StagedPack
 from gitmem.git.recovery import recover
 from gitmem.git.refs import BRANCH
@@ -27,11 +28,9 @@ from gitmem.git.worktree_status import HandEdit, Look
 from gitmem.permissions import make_directories
 
 _TRIES = 50
-_LOCK_WAIT = 2.0
 _FEW = 64
 _BESIDE = 8
 """Files that go to disk with the objects. Buys "times faster than git": a flush of a few files waits for the disk once."""
-_MANY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
     if parent == tip and tree.oid == base.oid:
         return None
     paths = tuple(edits)
-    look = _refuse_hand_edits(repository, tip, base, tree, paths, draft)
+    look = _refuse_hand_edits(repository, tip, base, tree, paths, draft) if repository.has_files else None
     moves = _arrivals(repository, tip, draft)
     if draft.onto and tree.oid == repository.tree(draft.onto).oid:
         commit, objects = GitObject(*repository.store.read(draft.onto), draft.onto), []
@@ -143,9 +142,15 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
         objects.append(commit)
         moves.append((parent, commit.oid, message))
     log = partial(_log, repository, moves, draft.committer)
+    made = parse_commit(commit.oid, commit.content)
+    if look is None:
+        repository.store.write(objects)
+        log()
+        repository.refs.set(BRANCH, commit.oid, expected=tip)
+        return Published(made, tip, paths)
     with _Steps(repository, tip, commit, tree, edits, objects, draft.leaves, look, log) as steps:
         steps.move_ref()
-        warning = steps.bring_along()
+        warning = steps.update_worktree()
     if steps.doubt:
         raise BundleUnusable(
             f"The commit {commit.oid} was made, but the disk would not confirm it ({steps.doubt}): "
@@ -153,7 +158,6 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
         )
     with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit stands without it
         repository.store.tidy()
-    made = parse_commit(commit.oid, commit.content)
     repository.store.remember_commit(made, objects)
     return Published(made, tip, paths, warning)
 
@@ -196,7 +200,7 @@ def _refuse_hand_edits(
         for edit in look.edits
         if not (edit.path in draft.takes_in and draft.takes_in[edit.path] == edit.data)
         and edit.path not in draft.leaves
-        and not _is_already(edit, tree.entry(edit.path))
+        and not edit.holds(file_id(tree.entry(edit.path)))
     ]
     if in_the_way:
         if repository.tip() != tip:
@@ -236,7 +240,10 @@ class _Steps:
         aside = os.path.join(repository.scratch, f"{os.getpid()}-{threading.get_ident()}")
         branch = repository.refs.path(BRANCH)
         make_directories(os.path.dirname(branch))
-        self._index_lock = PreparedLock(repository.index_file.path, aside + "-index")
+        # Asked before this commit's note takes the place of the one that says so.
+        index = repository.index_file
+        self._seen = index.signature(tip or "") if index.is_ours(tip or "") else None
+        self._index_lock = PreparedLock(index.path, aside + "-index")
         try:
             self._ref_lock = PreparedLock(branch, aside + "-ref")
         except OSError:
@@ -281,7 +288,7 @@ class _Steps:
         repository = self._repository
         locks = (self._index_lock, self._ref_lock)
         for lock in locks:
-            lock.wait_for_foreign(time.monotonic() + _LOCK_WAIT)
+            lock.wait_for_foreign()
         note = CommitNote(self._tip, self._commit.oid, tuple(self._edits), tuple(self._leaves))
         with DiskGroup() as disk:
             self._pack.write(disk)
@@ -292,7 +299,7 @@ class _Steps:
             self._make_aside(_BESIDE, _FEW)
             disk.wait()
         for lock in locks:
-            lock.take(time.monotonic() + _LOCK_WAIT)
+            lock.take()
         repository.refuse_if_busy()
         if repository.tip() != self._tip:
             raise _TipMoved
@@ -316,51 +323,24 @@ class _Steps:
             if entry is not None and isinstance(content, bytes) and path not in self._leaves:
                 self._files.make(path, content, entry.mode, disk)
 
-    def bring_along(self) -> str:
-        """Write the work tree and git's index. A failure is told, and repaired by the next writer."""
+    def update_worktree(self) -> str:
+        """Write the work tree and git's index. A failure is reported, and repaired by the next writer."""
         repository = self._repository
         worktree, index_file = repository.worktree, repository.index_file
         try:
             entries = {path: self._tree.entry(path) for path in self._edits}
-            is_ours = index_file.is_ours(self._tip or "")
-            for path, entry in entries.items():
-                if entry is not None and path not in self._files and path not in self._leaves:
-                    self._files.make(path, repository.store.blob(entry.oid), entry.mode)
-            self._files.flush()
-            written: dict[str, os.stat_result | None] = {}
-            for path, entry in entries.items():
-                if path in self._leaves or self._look.file_changed(path):
-                    continue  # a person's file: it shows as their edit
-                if entry is None:
-                    worktree.remove(path)
-                written[path] = None if entry is None else worktree.put(path, self._files)
+            is_ours = self._seen == index_file.signature(self._tip or "")
+            ours = {path: entry for path, entry in entries.items() if path not in self._leaves}
+            written = worktree.follow(ours, self._files, self._look.file_changed)
             repository.on_stage("work tree")
             lock = self._index_lock
-            if len(written) > _MANY:
-                # Buys "The first search for hand edits after a large import": such a change takes seconds, and
-                # after a look at the files of a past second no later search reads them all.
-                lock.renew()
-                written = index_file.still_held(entries, written, lock.moment)
             index = index_file.spliced(entries, self._tree, written, lock.moment)
-            begun = time.monotonic()
-            index_stat = lock.put(index.raw, index.mtime, *worktree.directories(written))
+            index_stat = lock.put(index, *worktree.directories(written))
             index_file.remember(index, index_stat)
-            if is_ours:
-                index_file.note_written(self._commit.oid, index_stat)
-            lock.linger(begun, len(index.names))
             lock.release()
-            repository.note.settle()
+            repository.note.settle(signed(self._commit.oid, index_stat) if is_ours else b"")
             self._finished = True
             repository.on_stage("index")
         except (OSError, GitMemError) as error:
             return f"The commit is safe, but the work tree lags behind ({error}); the next write repairs it."
         return ""
-
-
-def _is_already(edit: HandEdit, entry: TreeEntry | None) -> bool:
-    """The person's file is just what the change would put there."""
-    if edit.problem:
-        return False
-    if edit.data is None or entry is None:
-        return edit.data is None and entry is None
-    return blob_id(edit.data) == entry.oid

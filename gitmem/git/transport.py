@@ -6,47 +6,50 @@ it was looked at. Only `main`, the branches of machines (`in/<machine>`) and nam
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import urllib.parse
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import RemoteError
-from gitmem.files import append_to, write_new
+from gitmem.errors import InvalidContent, RefusedPush, RemoteError
+from gitmem.files import about, append_to, durable_directory, make_durable, replace_file, write_new
+from gitmem.git import git_program
 from gitmem.git.objects import Oid
-from gitmem.git.refs import BRANCH, SNAPSHOTS
+from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
+from gitmem.git.remote_address import check_place, shown_url, without_credentials, without_login
 from gitmem.permissions import close_to_others, make_directories
 from gitmem.scratch import scratch_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gitmem.git.repository import Repository
 
 INCOMING = "refs/incoming/"
 MACHINES = "refs/heads/in/"
-"""Branches of machines whose push of `main` was beaten by another's: whoever syncs next folds them into it."""
+"""Branches of machines: each holds what its machine sent. The next sync of any machine folds what `main` lacks of them."""
 DEFAULT_TIMEOUT = 120.0
 MAX_FETCH = 1024 * 1024 * 1024
 """Bytes that one fetch may bring: years of a memory, and less than most disks have left."""
-_LOGINS = "Keep logins in git's credential helper: `git help credentials`."
-_ABOUT_US = ("/proc/", "/dev/fd/")
-"""Paths that mean another place for each process."""
-_SCHEMES = ("ssh", "https", "http", "git", "file")
-_WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-# Up to the last @ before the path: a password may hold one.
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
-_SCP_LOGIN = re.compile(r"^[^/@:\s]+:[^/@\s]+@(?=[^/:\s]+:)")
-"""A password before the host where there is no scheme: ssh would show it to everybody, and not use it."""
 _MACHINE = re.compile(r"[^\W_](?:[\w-]{0,98}[^\W_])?")
 """A machine in the name of its branch, as `paths.slug` makes it: one level, words joined by hyphens."""
-_QUERY = re.compile(r"(://[^\s?#]*[?#])[^\s'\"]+")
+
+_BUNDLE_FILE = b"# v2 git bundle\n"
+_LONG = 500
+_MOST_UNFIT = 8
+"""Branches that may cost a fetch of their own and bring nothing."""
+_NO_MAIN = f"couldn't find remote ref {BRANCH}"
+# Not another machine that was faster: trying again would not help.
+_REFUSED = (b"declined", b"currently checked out", b"prohibited", b"denied", b"unpack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +102,170 @@ class Transport(ABC):
     def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
         """Move refs on the remote, to objects of the room's lender; gives those that someone else had moved meanwhile."""
 
-    def _late(self, url: str) -> RemoteError:
-        return RemoteError(f"{shown_url(url)} did not answer in {self._timeout:g} seconds: try again later.")
+    def _run(
+        self, words: list[str], url: str, env: Mapping[str, str], *, given: bytes = b"", largest: int = 0
+    ) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return git_program.run(words, env=env, seconds=self._timeout, given=given, largest=largest)
+        except subprocess.TimeoutExpired:
+            raise RemoteError(
+                f"{shown_url(url)} did not answer in {self._timeout:g} seconds: try again later."
+            ) from None
+        except OSError as error:
+            raise RemoteError(f"{words[0]} could not be started ({error.strerror}).") from error
+
+    def _too_much(self, url: str) -> RemoteError:
+        return RemoteError(
+            f"{shown_url(url)} sends more than {self._max_fetch >> 20:,} MB at once: nothing of it was taken."
+        )
+
+
+class GitTransport(Transport):
+    """Calls `git` with its surprises turned off; people's credential helpers and ssh settings work."""
+
+    name = "git"
+
+    def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
+        check_place(url, room.lender)
+        wanted = [f"+{SNAPSHOTS}*:{INCOMING}tags/snapshot/*", f"^{SNAPSHOTS}auto/*"]
+        of_machines = [f"+{MACHINES}*:{INCOMING}heads/in/*"] if branches else []
+        unfit: dict[str, str] = {}
+        try:
+            self._fetch_main(room, url, *wanted, *of_machines)
+        except RemoteError:
+            if not branches:
+                raise
+            # One object that is not as git wants it stops a fetch: a branch that has one keeps no other back.
+            self._fetch_main(room, url, *wanted)
+            unfit = self._fetch_each(room, url)
+        refs = Refs(room.git_dir).under(INCOMING)
+        found = Fetched.of({f"refs/{ref.removeprefix(INCOMING)}": oid for ref, oid in refs.items()})
+        return replace(found, unfit=unfit)
+
+    def _fetch_main(self, room: ThrowAway, url: str, *others: str) -> None:
+        try:
+            self._fetch(room, url, f"+{BRANCH}:{INCOMING}heads/main", *others)
+        except RemoteError as error:
+            if _NO_MAIN not in str(error):
+                raise
+            self._fetch(room, url, *others)  # a new repository, or one that was emptied
+
+    def _fetch_each(self, room: ThrowAway, url: str) -> dict[str, str]:
+        """Fetch the branches of machines one by one; gives those that cannot be, and why."""
+        listed = self._git(room, "ls-remote", "--", room.keep_login(url), f"{MACHINES}*", url=url)
+        unfit: dict[str, str] = {}
+        for ref in filter(is_travelling, listed.split()[1::2]):
+            try:
+                if len(unfit) >= _MOST_UNFIT:
+                    raise RemoteError(f"{len(unfit)} others were unfit before it.")
+                self._fetch(room, url, f"+{ref}:{INCOMING}{ref.removeprefix('refs/')}")
+            except RemoteError as error:
+                unfit[ref.removeprefix(MACHINES)] = str(error)
+        return unfit
+
+    def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
+        options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")
+        bare = room.keep_login(url)
+        try:
+            self._git(room, "fetch", *options, "--", bare, *refspecs, url=url, largest=self._max_fetch)
+        except RemoteError:
+            if self._is_full(room):
+                raise self._too_much(url) from None
+            raise
+
+    def _is_full(self, room: ThrowAway) -> bool:
+        """Return whether a pack grew to the limit: its writer was ended without a message."""
+        with os.scandir(os.path.join(room.objects, "pack")) as found:
+            return any(entry.stat().st_size >= self._max_fetch // 512 * 512 for entry in found)
+
+    def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
+        check_place(url, room.lender)
+        leases = [f"--force-with-lease={update.ref}:{update.expected or ''}" for update in updates]
+        specs = [f"{update.new or ''}:{update.ref}" for update in updates]
+        bare = room.keep_login(url)
+        done = self._called(room, "push", "--porcelain", "--no-verify", *leases, "--", bare, *specs, url=url)
+        if not done.returncode:
+            return []
+        # A line for each ref: a flag, what goes where, the outcome.
+        lines = [line.split("\t") for line in done.stdout.decode("utf-8", "replace").splitlines()]
+        refused = {line[1].partition(":")[2]: line[2] for line in lines if line[0] == "!"}
+        told = "".join(f"! {outcome}\n" for outcome in refused.values()).encode() + done.stderr
+        if not refused:
+            raise RemoteError(f"{shown_url(url)} cannot be used: {_reason(told, url)}")
+        if any(word in told for word in _REFUSED):
+            raise RefusedPush(f"{shown_url(url)} cannot be used: {_reason(told, url)}")
+        return list(refused)
+
+    def _git(self, room: ThrowAway, *arguments: str, url: str, largest: int = 0) -> str:
+        done = self._called(room, *arguments, url=url, largest=largest)
+        if done.returncode:
+            raise RemoteError(f"{shown_url(url)} cannot be used: {_reason(done.stderr, url)}")
+        return done.stdout.decode("utf-8", "replace")
+
+    def _called(
+        self, room: ThrowAway, *arguments: str, url: str, largest: int = 0
+    ) -> subprocess.CompletedProcess[bytes]:
+        words = git_program.command(*arguments, git_dir=room.git_dir)
+        return self._run(words, url, git_program.environment(self._environment), largest=largest)
+
+
+class DulwichTransport(Transport):
+    """Has dulwich speak the git protocol, over ssh, http and local paths, in a process that ends when its time is over."""
+
+    name = "dulwich"
+
+    def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
+        haves = list(Refs(room.git_dir).under("refs/have/").values())
+        answer = self._ask(room, url, branches=branches, haves=haves, largest=self._max_fetch)
+        return Fetched.of(answer["refs"])
+
+    def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
+        wanted = [(update.ref, update.new, update.expected) for update in updates]
+        answer = self._ask(room, url, updates=wanted)
+        if answer["declined"]:
+            raise RefusedPush(f"{shown_url(url)} refused the push: {_printable(answer['declined'])}")
+        moved: list[str] = answer["moved"]
+        return moved
+
+    def _ask(self, room: ThrowAway, url: str, **wanted: object) -> dict[str, Any]:
+        check_place(url, room.lender)
+        bare, user, password = without_login(url)
+        if not user and bare.startswith(("http://", "https://")):
+            user, password = self._known_login(bare)
+        request = {
+            "url": bare,
+            "username": user,
+            "password": password,
+            "ssh": self._environment.get("GIT_SSH_COMMAND") or git_program.SSH,
+            "objects": room.objects,
+            "seconds": self._timeout,
+            **wanted,
+        }
+        # -P: nothing is imported from the directory that it is started in.
+        words = [sys.executable, "-P", "-m", "gitmem.git.dulwich_worker"]
+        done = self._run(words, url, self._environment, given=json.dumps(request).encode())
+        try:
+            answer: dict[str, Any] = json.loads(done.stdout)
+        except ValueError:
+            answer = {"failed": done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]}
+        if answer.get("is_full"):
+            raise self._too_much(url)
+        if "failed" in answer:
+            reason = _printable(without_credentials(answer["failed"], url))
+            raise RemoteError(f"{shown_url(url)} cannot be used: {reason}")
+        return answer
+
+    def _known_login(self, url: str) -> tuple[str, str]:
+        """Return the login that git's credential helpers have for a server, where git is installed; they ask nobody."""
+        if not shutil.which("git"):
+            return "", ""
+        parts = urllib.parse.urlsplit(url)
+        asked = f"protocol={parts.scheme}\nhost={parts.netloc}\npath={parts.path.lstrip('/')}\n\n"
+        env = {**git_program.environment(self._environment), "GIT_ASKPASS": "true"}
+        done = self._run(git_program.command("credential", "fill"), url, env, given=asked.encode())
+        lines = done.stdout.decode("utf-8", "replace").splitlines()
+        found = dict(line.split("=", 1) for line in lines if "=" in line)
+        return found.get("username", ""), found.get("password", "")
 
 
 def choose(
@@ -110,115 +275,29 @@ def choose(
 
     `environment` is what the programs it starts will see.
     """
-    if prefer != "dulwich" and shutil.which("git"):
-        from gitmem.git.git_transport import GitTransport
-
-        return GitTransport(environment, timeout=timeout)
-    from gitmem.git.dulwich_transport import DulwichTransport
-
-    return DulwichTransport(environment, timeout=timeout)
-
-
-def too_much(url: str, limit: int) -> RemoteError:
-    return RemoteError(
-        f"{shown_url(url)} sends more than {limit >> 20:,} MB at once: nothing of it was taken."
-    )
-
-
-def check_url(url: str) -> None:
-    """Refuse addresses that would run a program or could be taken for an option."""
-    scheme = _WITH_SCHEME.match(url)
-    try:
-        url.encode()
-    except UnicodeEncodeError:
-        raise RemoteError(
-            f"{shown_url(url)!a} is not UTF-8, and not the address of a git repository."
-        ) from None
-    if not url.strip() or url.startswith("-") or "\n" in url or "\0" in url:
-        raise RemoteError(f"{shown_url(url)!r} is not the address of a git repository.")
-    if "::" in url.partition("/")[0]:
-        raise RemoteError(f"{shown_url(url)!r} asks for a helper program: use ssh, https or a path.")
-    if scheme and scheme[1].lower() not in _SCHEMES:
-        raise RemoteError(f"{scheme[1]}:// is not supported: use ssh, https or a path.")
-    # Both would be arguments of a program, for everybody on this machine to see.
-    kind = scheme[1].lower() if scheme else ""
-    if kind in ("http", "https") and re.search(r"[?#]", url):
-        raise RemoteError(f"{shown_url(url)} has a query in it.", hint=_LOGINS)
-    with_password = kind == "ssh" and urllib.parse.urlsplit(url).password is not None
-    if with_password or _SCP_LOGIN.match(url):
-        raise RemoteError(
-            f"{shown_url(url)} has a password in it, which ssh does not take.", hint="Use a key."
-        )
-
-
-def local_path(url: str) -> str:
-    """The path that an address names on this machine; empty where it names a server."""
-    scheme = _WITH_SCHEME.match(url)
-    if scheme and scheme[1].lower() == "file":
-        return urllib.parse.unquote(urllib.parse.urlsplit(url).path)
-    return "" if scheme or ":" in url.partition("/")[0] else url
-
-
-def check_place(url: str, lender: Repository) -> None:
-    """Refuse an address that no git program should be given, or a path that holds no repository."""
-    check_url(url)
-    path = local_path(url)
-    if not path:
-        return
-    # Git runs the hooks of a repository that it pushes to. One that came with the bundle is not a remote.
-    if not os.path.isabs(path) or path.startswith(_ABOUT_US) or _is_inside(path, lender):
-        raise RemoteError(
-            f"{path} is inside the bundle, or depends on where you are: a remote is somewhere else.",
-            hint="Name it by its full path: `gitmem remote add NAME PATH`.",
-        )
-    if not os.path.isdir(path):
-        quoted = shlex.quote(path)
-        raise RemoteError(
-            f"There is no directory {path}.",
-            hint=f"Make it a repository: `git init --bare -b main {quoted}`.",
-        )
-
-
-def _is_inside(path: str, lender: Repository) -> bool:
-    real = os.path.realpath(path)
-    ours = [os.path.realpath(place) for place in (lender.root, lender.git_dir) if place]
-    return any(real == one or real.startswith(os.path.join(one, "")) for one in ours)
-
-
-def shown_url(url: str) -> str:
-    """An address without the credentials in it."""
-    return _QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", _SCP_LOGIN.sub("***@", url)))
-
-
-def without_credentials(text: str, url: str) -> str:
-    """A server's or a program's complaint without what the address of `url` gives away."""
-    secret = urllib.parse.urlsplit(url).password if _WITH_SCHEME.match(url) else None
-    for form in {secret, urllib.parse.unquote(secret)} if secret else ():
-        text = text.replace(form, "***")
-    return shown_url(text)
+    by_git = prefer != "dulwich" and shutil.which("git")
+    return (GitTransport if by_git else DulwichTransport)(environment, timeout=timeout)
 
 
 class ThrowAway:
-    """A bare repository that borrows another's objects and is removed after use."""
+    """A bare repository that borrows another's objects and is removed after use.
 
-    def __init__(self, path: str, lender: Repository, haves: Sequence[Oid]) -> None:
+    It has a ref for each of `haves`: only what these do not stand on is sent.
+    """
+
+    def __init__(self, path: str, lender: Repository, haves: Iterable[Oid]) -> None:
         self.git_dir = path
-        self._lender = lender
-        for name in ("objects/info", "objects/pack", "refs/heads", "refs/incoming", "refs/have"):
+        self.lender = lender
+        for name in ("objects/info", "objects/pack", "refs/heads"):
             make_directories(os.path.join(path, *name.split("/")))
-        _write(os.path.join(path, "HEAD"), "ref: refs/heads/none\n")
-        _write(
-            os.path.join(path, "config"),
-            "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n",
-        )
-        _write(os.path.join(path, "objects", "info", "alternates"), lender.store.directory + "\n")
-        # What we have already, so that only the rest is sent.
-        for number, oid in enumerate(dict.fromkeys(haves)):
-            _write(os.path.join(path, "refs", "have", str(number)), oid + "\n")
-
-    @property
-    def lender(self) -> Repository:
-        return self._lender
+        have = [f"{oid} refs/have/{number}\n" for number, oid in enumerate(dict.fromkeys(haves))]
+        for name, text in (
+            ("HEAD", "ref: refs/heads/none\n"),
+            ("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tsharedRepository = 0600\n"),
+            ("objects/info/alternates", lender.store.directory + "\n"),
+            ("packed-refs", "".join(have)),
+        ):
+            write_new(os.path.join(path, *name.split("/")), text.encode())
 
     @property
     def objects(self) -> str:
@@ -226,22 +305,19 @@ class ThrowAway:
 
     def keep_login(self, url: str) -> str:
         """The address without its login, which git finds in a file here: its arguments are for everybody to see."""
-        parts = urllib.parse.urlsplit(url) if _WITH_SCHEME.match(url) else None
-        if parts is None or parts.scheme.lower() not in ("http", "https") or "@" not in parts.netloc:
-            return url
-        login, _, host = parts.netloc.rpartition("@")
-        user, with_password, password = (urllib.parse.unquote(part) for part in login.partition(":"))
-        config = [f'[credential "{parts.scheme}://{host}"]\n']
+        bare, user, password = without_login(url)
+        parts = urllib.parse.urlsplit(bare)
+        config = [f'[credential "{parts.scheme}://{parts.netloc}"]\n'] if bare != url else []
         if user:
             config.append(f"\tusername = {_config_value(user)}\n")
-        if with_password:
+        if password is not None:
             kept = os.path.join(self.git_dir, "login")
             quoted = ":".join(urllib.parse.quote(part, safe="") for part in (user, password))
-            write_new(kept, f"{parts.scheme}://{quoted}@{host}\n".encode())
+            write_new(kept, f"{parts.scheme}://{quoted}@{parts.netloc}\n".encode())
             store = _config_value(f"store --file={shlex.quote(kept)}")
             config.append(f"\thelper =\n\thelper = {store}\n")  # an empty one takes back those before it
         append_to(os.path.join(self.git_dir, "config"), "".join(config).encode())
-        return urllib.parse.urlunsplit(parts._replace(netloc=host))
+        return bare
 
     @contextmanager
     def opened(self) -> Iterator[Repository]:
@@ -249,8 +325,8 @@ class ThrowAway:
         from gitmem.git.repository import Repository
 
         room = Repository("", self.git_dir)
-        room.store.lender = self._lender.store
-        room.clocks = self._lender.clocks
+        room.store.lender = self.lender.store
+        room.clocks = self.lender.clocks
         try:
             yield room
         finally:
@@ -258,7 +334,7 @@ class ThrowAway:
 
 
 @contextmanager
-def throw_away(lender: Repository, haves: Sequence[Oid]) -> Iterator[ThrowAway]:
+def throw_away(lender: Repository, haves: Iterable[Oid]) -> Iterator[ThrowAway]:
     """A throw-away repository among the lender's scratch files, gone at the end whatever happens."""
     path = scratch_directory(lender.scratch, "fetch-")
     try:
@@ -272,37 +348,54 @@ def take_over(room: ThrowAway, repository: Repository) -> None:
     target = repository.store.pack_directory
     make_directories(target)
     source = os.path.join(room.objects, "pack")
-    names = sorted(os.listdir(source), key=lambda name: name.endswith(".idx"))  # the index last
-    for name in names:
-        if name.endswith((".pack", ".idx", ".rev")):
+    for name in sorted(os.listdir(source), key=lambda name: name.endswith(".idx")):  # the index last
+        stem, ending = os.path.splitext(name)
+        # A pack without its index is what a killed sync left: another of its name may have other bytes.
+        if ending in (".pack", ".idx", ".rev") and not os.path.exists(os.path.join(target, f"{stem}.idx")):
             _durable_move(os.path.join(source, name), os.path.join(target, name))
-    for directory in os.listdir(room.objects):
-        if len(directory) == 2:
-            make_directories(os.path.join(repository.store.directory, directory))
-            for name in os.listdir(os.path.join(room.objects, directory)):
-                _durable_move(
-                    os.path.join(room.objects, directory, name),
-                    os.path.join(repository.store.directory, directory, name),
-                )
-    from gitmem.files import durable_directory
-
     durable_directory(target)
 
 
+def write_bundle_file(repository: Repository, path: str, refs: Mapping[str, Oid]) -> int:
+    """Write everything these refs stand on into a git bundle file; gives the number of commits."""
+    from gitmem.git.commit_graph import reachable
+    from gitmem.git.packs import StagedPack
+
+    head = _BUNDLE_FILE + b"".join(f"{oid} {ref}\n".encode() for ref, oid in sorted(refs.items())) + b"\n"
+    objects = list(reachable(repository.store, refs.values()))
+    data = head + StagedPack("", objects, stem="").data
+    with about(path):
+        replace_file(path, data, scratch=os.path.dirname(os.path.abspath(path)), durable=True)
+    return sum(one.type == b"commit" for one in objects)
+
+
+def read_bundle_file(room: ThrowAway, path: str) -> dict[str, Oid]:
+    """Put the objects of a git bundle file into a throw-away repository; gives its refs."""
+    from dulwich.object_store import DiskObjectStore
+
+    with open(path, "rb") as file:
+        if file.readline() != _BUNDLE_FILE:
+            raise InvalidContent(f"{path} is not a git bundle file that gitmem reads (version 2).")
+        refs: dict[str, Oid] = {}
+        while (line := file.readline(4096)) not in (b"\n", b""):
+            if line.startswith(b"-"):
+                continue  # what the reader must have already; a missing one shows in the checks
+            oid, _, ref = line.strip().partition(b" ")
+            refs[ref.decode("utf-8", "replace")] = oid.decode("ascii", "replace")
+        store: Any = DiskObjectStore(room.objects)
+        try:
+            store.add_thin_pack(file.read, None)
+        except Exception as error:
+            raise InvalidContent(f"{path} is damaged ({error}).") from error
+        finally:
+            store.close()
+    return refs
+
+
 def _durable_move(source: str, target: str) -> None:
-    if os.path.exists(target):
-        return
-    descriptor = os.open(source, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    make_durable(os.path.dirname(source), [os.path.basename(source)])
     os.replace(source, target)
     close_to_others(target)  # git made it
-
-
-def _write(path: str, text: str) -> None:
-    write_new(path, text.encode())
 
 
 def _config_value(text: str) -> str:
@@ -323,3 +416,17 @@ def is_travelling(ref: str) -> bool:
     if ref.startswith(MACHINES):
         return _MACHINE.fullmatch(ref.removeprefix(MACHINES)) is not None
     return ref == BRANCH or (ref.startswith(SNAPSHOTS) and not ref.startswith(SNAPSHOTS + "auto/"))
+
+
+def _reason(stderr: bytes, url: str) -> str:
+    """The lines of git's complaint that say why, without credentials."""
+    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    # The words of gitmem's own hook on a server are first: they give the reason.
+    hook = [line.removeprefix("remote: gitmem: ") for line in lines if line.startswith("remote: gitmem: ")]
+    errors = [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote: error"))]
+    reasons = [line[:_LONG] for line in (hook + errors or lines)[:3]]
+    return _printable(without_credentials("; ".join(reasons), url)) or "git gave no reason"
+
+
+def _printable(text: str) -> str:
+    return "".join(char for char in text if char.isprintable())[: 3 * _LONG]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat as stat_module
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from gitmem.errors import BundleUnusable, UnsafePath
 from gitmem.files import (
@@ -17,7 +18,6 @@ from gitmem.files import (
     make_durable,
     read_file,
     replace_file,
-    start_flushing,
     write_open,
 )
 from gitmem.git.objects import Oid, TreeEntry, blob_id, file_id
@@ -39,7 +39,7 @@ def marks(stat: os.stat_result) -> Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileContent:
     """Content at a path: the file's bytes, None where there is no file.
 
     `problem` says why it cannot be committed as it is (a link, a special file, too large).
@@ -64,7 +64,7 @@ class WorkTree:
         self._changed: set[str] = set()
 
     def path(self, name: str) -> str:
-        return f"{self.root}{os.sep}{name if os.sep == '/' else name.replace('/', os.sep)}"
+        return f"{self.root}/{name}"
 
     # Looking
 
@@ -79,33 +79,33 @@ class WorkTree:
         stat = self.stat(path)
         return None if stat is None else marks(stat)
 
-    def look(self, path: str) -> Found:
+    def look(self, path: str) -> FileContent:
         """Return what is at a path."""
         return self.look_at(path, self.stat(path))
 
-    def look_at(self, path: str, stat: os.stat_result | None) -> Found:
+    def look_at(self, path: str, stat: os.stat_result | None) -> FileContent:
         """Return what is at a path whose stat was taken before."""
         full = self.path(path)
         if stat is None:
-            return Found()
+            return FileContent()
         if stat_module.S_ISLNK(stat.st_mode):
-            return Found(problem="is a symbolic link, which a bundle never holds")
+            return FileContent(problem="is a symbolic link, which a bundle never holds")
         if stat_module.S_ISDIR(stat.st_mode):
             own = os.path.lexists(os.path.join(full, ".git"))
-            return Found(problem="is a git repository of its own" if own else "")
+            return FileContent(problem="is a git repository of its own" if own else "")
         if not stat_module.S_ISREG(stat.st_mode):
-            return Found(problem="is not a regular file")
+            return FileContent(problem="is not a regular file")
         if stat.st_size > MAX_FILE_BYTES:
             size = stat.st_size / 1024 / 1024
-            return Found(problem=f"is too large ({size:.0f} MB; at most {MAX_FILE_BYTES >> 20} MB)")
+            return FileContent(problem=f"is too large ({size:.0f} MB; at most {MAX_FILE_BYTES >> 20} MB)")
         try:
             path.encode()
         except UnicodeEncodeError:
-            return Found(problem="has a name that is not UTF-8")
+            return FileContent(problem="has a name that is not UTF-8")
         try:
-            return Found(read_file(full))
+            return FileContent(read_file(full))
         except OSError as error:
-            return Found(problem=f"cannot be read ({error.strerror})")
+            return FileContent(problem=f"cannot be read ({error.strerror})")
 
     def holds(self, path: str, entry: TreeEntry | None) -> bool:
         """The file is what the entry says; None stands for no file."""
@@ -161,24 +161,42 @@ class WorkTree:
 
     # Writing
 
-    def bring(self, path: str, entry: TreeEntry | None) -> os.stat_result | None:
-        """Make one file what a tree says; gives its stat, None where it was removed."""
+    def bring(self, path: str, entry: TreeEntry | None) -> None:
+        """Make one file what a tree says."""
         if entry is None:
             self.remove(path)
-            return None
-        return self.write(path, self._store.blob(entry.oid), entry.mode)
+        else:
+            self.write(path, self._store.blob(entry.oid), entry.mode)
 
-    def write(self, path: str, data: bytes, mode: int) -> os.stat_result:
-        """Put a file there at once, on disk before it has its name; gives its stat from before anybody could change it."""
-        full = self.path(path)
-        return self._placed(
-            path,
-            lambda: replace_file(full, data, scratch=self._state.scratch, mode=mode & 0o777, durable=True),
-        )
+    def write(self, path: str, data: bytes, mode: int) -> None:
+        """Put a file there at once, on disk before it has its name."""
+        full, scratch = self.path(path), self._state.scratch
+        self._placed(path, lambda: replace_file(full, data, scratch=scratch, mode=mode & 0o777, durable=True))
 
-    def put(self, path: str, asides: FilesAside) -> os.stat_result:
-        """Give a file that was written aside its name."""
-        return self._placed(path, lambda: asides.put(path, self.path(path)))
+    def follow(
+        self,
+        entries: Mapping[str, TreeEntry | None],
+        files: FilesAside,
+        is_touched: Callable[[str], bool] = lambda _: False,
+    ) -> dict[str, os.stat_result | None]:
+        """Make files what a tree says, all on disk before the first has its name; gives their stats.
+
+        One that a person touched meanwhile stays: it shows as their edit.
+        """
+        for path, entry in entries.items():
+            if entry is not None and path not in files:
+                files.make(path, self._store.blob(entry.oid), entry.mode)
+        files.flush()
+        written: dict[str, os.stat_result | None] = {}
+        for path, entry in entries.items():
+            if is_touched(path):
+                continue
+            if entry is None:
+                self.remove(path)
+                written[path] = None
+            else:
+                written[path] = self._placed(path, partial(files.put, path, self.path(path)))
+        return written
 
     def _placed(self, path: str, place: Callable[[], os.stat_result]) -> os.stat_result:
         _refuse_outside(path)
@@ -272,7 +290,7 @@ class FilesAside:
         self._stem = stem
         self._made: dict[str, tuple[str, os.stat_result]] = {}
         self._open: list[int] = []
-        self._unflushed: list[int] = []
+        self._late = DiskGroup()
         self._replaced: list[int] = []
         self._count = 0
 
@@ -286,20 +304,15 @@ class FilesAside:
             os.close(descriptor)
             return
         self._open.append(descriptor)
-        if disk is not None:
-            disk.add(descriptor)
-        else:
-            self._unflushed.append(descriptor)
+        (disk or self._late).add(descriptor)
 
     def flush(self) -> None:
         """Put the files that no group took along on disk, side by side; of very many, all that the file system has."""
         if len(self._made) > len(self._open):
-            make_durable(
-                os.path.dirname(self._stem), [os.path.basename(one) for one, _ in self._made.values()]
-            )
-        elif self._unflushed:
-            start_flushing(self._unflushed)()
-            self._unflushed = []
+            names = [os.path.basename(one) for one, _ in self._made.values()]
+            make_durable(os.path.dirname(self._stem), names)
+        else:
+            self._late.flush()
 
     def __contains__(self, path: str) -> bool:
         return path in self._made
@@ -317,7 +330,7 @@ class FilesAside:
     def close(self) -> None:
         """Let go of the old files, and of new ones that never got their names."""
         close_later([*self._replaced, *self._open])
-        self._replaced, self._open, self._unflushed = [], [], []
+        self._replaced, self._open = [], []
         for temporary, _ in self._made.values():
             with contextlib.suppress(OSError):
                 os.unlink(temporary)

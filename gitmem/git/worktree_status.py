@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from gitmem.git.git_index import GitIndex
 from gitmem.git.index_file import IndexFile
-from gitmem.git.objects import Oid, file_id, path_bytes, path_text
+from gitmem.git.objects import Oid, file_id, path_bytes
 from gitmem.git.tree import Tree
-from gitmem.git.worktree import Found, Marks, WorkTree, marks
+from gitmem.git.worktree import FileContent, Marks, WorkTree, marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,12 @@ class HandEdit:
     stored: bytes | None = None
 
     @classmethod
-    def of(cls, path: str, found: Found) -> HandEdit:
+    def of(cls, path: str, found: FileContent) -> HandEdit:
         return cls(path, found.data, problem=found.problem)
+
+    def holds(self, blob: Oid | None) -> bool:
+        """The person's file is this blob; None stands for no file."""
+        return FileContent(self.data, self.problem).holds(blob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +62,9 @@ class WorkTreeStatus:
         """Everything in the work tree that differs from the tip; only files whose stat is unknown are read."""
         signature = self._index.signature(tip_oid)
         index = self._index.read()
-        listed = (
-            {} if index is None else {path_text(name): index.oid(at) for at, name in enumerate(index.names)}
-        )
         if index is not None and self._index.has_seen(signature):
-            return list(self._differing(listed, index))
-        known = {path: entry.oid for path, entry in tip.files()}
-        if index is not None and listed == known:
-            self._index.note(signature)
-        return list(self._differing(known, index))
+            return list(self._differing(index.files(), index))
+        return list(self._differing({path: entry.oid for path, entry in tip.files()}, index))
 
     def look(self, tip: Tree, paths: Iterable[str], tip_oid: Oid) -> Look:
         """Some paths only: what a commit must look at before it writes them.

@@ -28,7 +28,7 @@ _FREQUENT = 0.02  # the share of all texts from which a word's frequency is esti
 _MOST_PLACES = 5_000
 
 
-class Message(NamedTuple):
+class CountedMessage(NamedTuple):
     """A message of a text: how many words it has, and how often each term of the query is in it."""
 
     length: int
@@ -41,7 +41,7 @@ class Candidate:
 
     id: int
     text: str
-    messages: tuple[Message, ...] = ()
+    messages: tuple[CountedMessage, ...] = ()
     places: list[Place] = field(default_factory=list)
 
     @property
@@ -280,7 +280,7 @@ class _Finder:
                 folded = fold(said)
                 for number in others:
                     counts[number] = self._counter(number)(folded)
-            messages.append(Message(said.count(" ") + said.count("\n") + 1, tuple(counts)))
+            messages.append(CountedMessage(said.count(" ") + said.count("\n") + 1, tuple(counts)))
         return Candidate(entry, text, tuple(messages))
 
     def _counter(self, number: int) -> Callable[[str], int]:
@@ -314,7 +314,7 @@ class _Finder:
         condition, values = self._filters.condition()
         rows = self._database.rows(
             "SELECT s.entry, s.id, p.name, s.space, s.key, s.type, s.session, coalesce(c.agent, ''), "
-            "coalesce(c.machine, ''), s.at, s.tags, s.trust, s.scope, s.rank, s.source, "
+            "coalesce(c.machine, ''), s.at, s.tags, s.trust, s.scope, s.rank, s.source, s.replaces, s.turn, "
             "coalesce(c.oid, ''), s.from_seq, s.to_seq "
             "FROM span s JOIN path p ON p.id = s.path LEFT JOIN commits c ON c.id = s.origin "
             f"WHERE s.entry IN ({marks(by_id)}) AND {condition} ORDER BY s.at DESC, s.id DESC LIMIT {_MOST_PLACES}",

@@ -28,11 +28,12 @@ from gitmem.index.records import (
 from gitmem.okf import layout, ranks, timestamps
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import CURATED_TYPES, EVENTS_TYPE
+from gitmem.okf.entries import CURATED_TYPES, EVENTS_TYPE, turns_of
 from gitmem.okf.events import Event, EventsFile
 
-_UNSAID = ("held", "recalled")
-"""Kinds of events in which nobody said anything."""
+RECALLED = "recalled"
+"""The kind of an event that names entries which were shown; it is a document without a text."""
+_HELD = "held"
 _NOT_SAID = ("omitted", "unconfirmed", "source")
 """Fields of a turn that say something about it."""
 _NOT_FOUND_BY_SEARCH = frozenset(
@@ -42,7 +43,6 @@ _NOT_FOUND_BY_SEARCH = frozenset(
         layout.AGENT_CONFIG,
         layout.SCANNER_RULES,
         layout.ERASURE_RECEIPTS,
-        layout.QUARANTINED,
     )
 )
 _MACHINE_FILE = re.compile(r"memories/machines/([^/]+)/")
@@ -66,19 +66,22 @@ def documents_of(path: str, data: bytes) -> list[Document]:
         return []
 
 
-def session_of(path: str, data: bytes) -> SessionFacts | None:
-    """Return what a session's concept says; None for any other file."""
+def session_of(path: str, data: bytes) -> tuple[SessionFacts | None, tuple[str, ...]]:
+    """Return what a session's concept says, and the commits that its prompts were made from; None for any other file."""
     if layout.default_type(path) != layout.SESSION:
-        return None
+        return None, ()
     try:
         concept = Concept.parse(data, path)
     except InvalidContent:
-        return None
+        return None, ()
     meta = concept.meta
     name = _text(meta.get("session")) or path.rpartition("/")[2].removesuffix(".md")
     known = [column.name for column in fields(SessionFacts) if column.name not in ("name", "path", "title")]
     title = "" if concept.title == f"Session {name}" else concept.title
-    return SessionFacts(name, path, title=title, **{key: _text(meta.get(key)) for key in known})
+    listed = meta.get("prompt_blocks")
+    blocks = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    facts = SessionFacts(name, path, title=title, **{key: _text(meta.get(key)) for key in known})
+    return facts, tuple(_text(one.get("commit")) for one in blocks)
 
 
 def is_part(path: str) -> bool:
@@ -107,7 +110,7 @@ def appended(old: bytes, new: bytes, path: str) -> list[Document] | None:
         return None
 
 
-_EVENT_ID = re.compile(rb"^<!-- event ([^ \n]*) -->\r?$", re.MULTILINE)
+_EVENT_ID = re.compile(rb"^<!-- event ([^ \n]*) (?:[^\n]* )?-->\r?$", re.MULTILINE)
 
 
 def _of_any(path: str, data: bytes) -> list[Document]:
@@ -139,6 +142,7 @@ def _of_curated(path: str, file: CuratedFile) -> list[Document]:
             trust,
             scope,
             replaces=entry.replaces,
+            turns=_turns(entry.extra),
         )
         for entry in file.entries
     ]
@@ -153,7 +157,11 @@ def _of_part(path: str, file: EventsFile) -> list[Document]:
     scope = _scope(path)
     found = []
     for event in file.events:
-        text = "" if event.kind in _UNSAID else event_text(event)
+        if event.kind == RECALLED:
+            names, turn = tuple(event.fields.get("entries", "").split()), event.turn or event.id
+            found.append(Document(event.key, "", RECALLED, session=event.session, turn=turn, turns=names))
+            continue
+        text = "" if event.kind == _HELD else event_text(event)
         if text:
             called = event.fields.get("tool_name", ""), event.fields.get("args", "")
             rank = ranks.rank_of_event(event.kind, *called)
@@ -168,6 +176,7 @@ def _of_part(path: str, file: EventsFile) -> list[Document]:
                     scope=scope,
                     rank=rank,
                     source=ranks.source_of(*called) if rank == ranks.TOOL else "",
+                    turn=event.turn or event.id,
                 )
             )
     return found
@@ -233,7 +242,13 @@ def _of_concept(path: str, concept: Concept) -> Iterator[Document]:
         _scope(path),
         # What a session is called is somebody's words about a conversation.
         ranks.SAID if concept.type == layout.SESSION else ranks.KNOWLEDGE,
+        turns=_turns(meta),
     )
+
+
+def _turns(extra: Mapping[str, object]) -> tuple[str, ...]:
+    """The turns that wrote an entry or a concept, without the calls in them."""
+    return tuple(dict.fromkeys(turn.partition("#")[0] for turn in turns_of(extra)))
 
 
 def _with_tags(text: str, tags: tuple[str, ...]) -> str:

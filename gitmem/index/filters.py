@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from gitmem.index.readers import Reader
 from gitmem.index.records import DEPRECATED, MACHINE, SHARED
+from gitmem.okf import layout
 from gitmem.okf.layout import AGENT_CONFIG, SNAPSHOT
 from gitmem.okf.layout import TOOL as TOOL_PAGE
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, SAID, TOOL, Rank
@@ -111,8 +112,10 @@ class Filters:
             values += self.ranks
         if self.reader is not None:
             others, theirs = self.reader.others()
-            parts.append(f"(s.session NOT IN ({others}) OR (s.rank = '{KNOWLEDGE}' AND s.space <> 'event'))")
-            values += theirs
+            shared = f"s.rank = '{KNOWLEDGE}' AND (s.space = '§' OR p.name LIKE 'skills/%')"
+            parts.append(f"(s.session NOT IN ({others}) OR ({shared}))")
+            parts.append("(p.name NOT LIKE ? OR p.name = ?)")
+            values += [*theirs, f"{layout.USERS}%", layout.user_memory(self.reader.page or "-")]
         return " AND ".join(parts), values
 
     def _types(self) -> tuple[str, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from gitmem.index.database import Database
 from gitmem.index.filters import marks
-from gitmem.index.records import Place, SessionFacts
+from gitmem.index.records import UNDONE, Place, SessionFacts
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
 
@@ -27,22 +28,6 @@ class CommitRow:
     machine: str
 
 
-class Standing(NamedTuple):
-    """The place and time at which an entry was knowledge, or an observation."""
-
-    path: str
-    space: str
-    key: str
-    type: str
-    at: str
-    scope: str
-    trust: int
-    replaces: str
-    from_seq: int
-    to_seq: int | None
-    session: str
-
-
 @dataclass(frozen=True, slots=True)
 class Span(Place):
     """A text at one of its places."""
@@ -55,16 +40,21 @@ _COMMIT = "SELECT c.oid, c.seq, c.main, c.time, c.kind, c.session, c.agent, c.ma
 _NEWEST = " ORDER BY c.seq DESC, c.main DESC, c.id DESC"
 SPAN_COLUMNS = (
     "s.id, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.trust, s.scope, "
-    "s.rank, s.source, c.oid, s.from_seq, s.to_seq, e.text"
+    "s.rank, s.source, s.replaces, s.turn, c.oid, s.from_seq, s.to_seq, e.text"
 )
 _SPAN = (
     f"SELECT {SPAN_COLUMNS} FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
     "JOIN commits c ON c.id = s.origin "
 )
 
+_COLUMNS = {"path": "p.name", "commit": "c.oid"}
 _KNOWN = "(s.rank = 'knowledge' OR s.type = 'observation')"
 _HAVING = "SELECT m.entry FROM words JOIN message m ON m.id = words.rowid WHERE words MATCH ?"
+_A_FEW = 3
+"""Turns in which a name may have been said before an entry brought it into the memory."""
 _AT_ONCE = 500
+_OTHERS = re.compile(r"\n\[(?:assistant|note)\] ")
+"""What follows the words of the user in the text of a turn."""
 Named = Literal["type", "tag", "session", "agent", "machine", "path"]
 _NAMES: dict[Named, str] = {
     "type": "SELECT DISTINCT type FROM span",
@@ -132,18 +122,15 @@ class Lookup:
         where = "WHERE c.id IN (SELECT commit_id FROM trailer WHERE key = ? AND value = ?)"
         return self._commits(where, (trailer, value))
 
-    def commits_having(self, trailer: str) -> list[CommitRow]:
-        """Commits with any value of a trailer, newest first."""
-        return self._commits("WHERE c.id IN (SELECT commit_id FROM trailer WHERE key = ?)", (trailer,))
-
-    def paths_of(self, oid: str) -> list[str]:
-        """The files that a commit changed."""
-        found = self._database.rows(
-            "SELECT p.name FROM path_change x JOIN path p ON p.id = x.path "
-            "WHERE x.commit_id = (SELECT id FROM commits WHERE oid = ?) ORDER BY p.name",
-            (oid,),
-        )
-        return [name for (name,) in found]
+    def in_order(self, oids: Iterable[str]) -> list[str]:
+        """Those of some commits that are on the line or came by a merge, newest first."""
+        listed, found = list(oids), list[tuple[Any, ...]]()
+        for start in range(0, len(listed), _AT_ONCE):
+            some = listed[start : start + _AT_ONCE]
+            found += self._database.rows(
+                f"SELECT seq, main, id, oid FROM commits WHERE oid IN ({marks(some)})", some
+            )
+        return [oid for *_, oid in sorted(found, reverse=True)]
 
     def _commits(self, where: str, values: Iterable[Any], *, order: bool = True) -> list[CommitRow]:
         found = self._database.rows(_COMMIT + where + (_NEWEST if order else ""), tuple(values))
@@ -151,18 +138,21 @@ class Lookup:
 
     # Spans
 
-    def spans_of_key(self, space: str, key: str) -> list[Span]:
-        """Every place that an entry stood at, by its identity."""
-        return self._spans("WHERE s.space = ? AND s.key = ? AND s.from_seq > 0", (space, key))
+    def spans(self, *, now: bool = False, **by: str | int) -> list[Span]:
+        """Every place of the entries with these values, the oldest first; with `now` only where they are still.
+
+        The values are those of `path`, `space`, `key`, `type`, `replaces`, `entry`, `id` and `commit`.
+        """
+        asked = [f"{_COLUMNS.get(name, f's.{name}')} = ?" for name in by]
+        asked += ["s.from_seq > 0", *(["s.to_seq IS NULL"] if now else [])]
+        # Said once more in the query itself, or SQLite does not use the index of such rows.
+        asked += ["s.replaces <> ''"] if "replaces" in by else []
+        asked += ["s.space = '§'"] if by.get("space") == "§" else []
+        return self._spans(f"WHERE {' AND '.join(asked)}", by.values())
 
     def span_at(self, path: str, key: EntryKey) -> Span | None:
         """Return the last place of an entry in a file."""
-        where = "WHERE p.name = ? AND s.key = ? AND s.space = ? AND s.from_seq > 0"
-        return next(reversed(self._spans(where, (path, key.id, key.space))), None)
-
-    def spans_of_commit(self, oid: str) -> list[Span]:
-        """Return what a commit brought."""
-        return self._spans("WHERE c.oid = ? AND s.from_seq > 0", (oid,))
+        return next(reversed(self.spans(path=path, key=key.id, space=key.space)), None)
 
     def places(self, space: str = "", beginning: str = "") -> list[tuple[str, str, str]]:
         """Path, space and key of every entry there ever was, or of those of a space whose key begins so."""
@@ -187,18 +177,9 @@ class Lookup:
         entries = "SELECT id FROM entry WHERE instr(lower(text), lower(?)) > 0"
         return self._spans(f"WHERE s.from_seq > 0 AND s.entry IN ({entries})", (text,))
 
-    def spans_by_id(self, ids: Iterable[int]) -> list[Span]:
-        listed = list(ids)
-        return self._spans(f"WHERE s.id IN ({', '.join('?' for _ in listed)})", listed)
-
-    def spans_of_entry(self, entry: int) -> list[Span]:
-        """The places where a text is now."""
-        return self._spans("WHERE s.entry = ? AND s.to_seq IS NULL", (entry,))
-
     def spans_in(self, path: str) -> list[Span]:
         """The entries of a file as they are now, the newest first."""
-        where = "WHERE p.name = ? AND s.from_seq > 0 AND s.to_seq IS NULL"
-        return sorted(self._spans(where, (path,)), key=lambda span: span.at, reverse=True)
+        return sorted(self.spans(now=True, path=path), key=lambda span: span.at, reverse=True)
 
     # The events of a session, in the order of time
 
@@ -243,10 +224,6 @@ class Lookup:
         """Return whether a text ever was in a file."""
         query = "SELECT 1 FROM span s JOIN path p ON p.id = s.path WHERE s.entry = ? AND p.name = ? LIMIT 1"
         return self._database.row(query, (entry, path)) is not None
-
-    def spans_of_type(self, type_: str) -> list[Span]:
-        """Every text of an OKF type or of an event's kind, as they are now."""
-        return self._spans("WHERE s.type = ? AND s.from_seq > 0 AND s.to_seq IS NULL", (type_,))
 
     # Sessions
 
@@ -338,36 +315,117 @@ class Lookup:
         return list(found)
 
     def was_known(self, phrase: str, entry: int, seq: int, session: str) -> bool:
-        """Say whether knowledge, or a user in another session, had some words before a commit of the line."""
-        found = self._database.row(
-            f"SELECT 1 FROM span s WHERE s.entry IN ({_HAVING}) AND s.entry <> ? "
-            "AND s.from_seq BETWEEN 1 AND ? AND (s.rank = 'knowledge' OR (s.type = 'turn' AND s.session <> ?)) LIMIT 1",
-            (f'"{phrase}"', entry, seq - 1, session),
-        )
-        return found is not None
-
-    def written_in(self, session: str) -> list[tuple[int, str, str]]:
-        """Return the entries of the curated stores that a session wrote and that are gone: id, time, text."""
+        """Say whether knowledge, or more than a few turns of other sessions, had some words before a commit of the line."""
         found = self._database.rows(
-            "SELECT e.id, s.at, e.text FROM span s JOIN entry e ON e.id = s.entry WHERE s.session = ? "
-            "AND s.space = '§' AND s.to_seq IS NOT NULL AND s.from_seq > 0 ORDER BY s.at",
-            (session,),
+            f"SELECT s.rank FROM span s WHERE s.entry IN ({_HAVING}) AND s.entry <> ? "
+            "AND s.from_seq BETWEEN 1 AND ? AND (s.rank = 'knowledge' OR (s.type = 'turn' AND s.session <> ?)) "
+            "ORDER BY s.rank <> 'knowledge' LIMIT ?",
+            (f'"{phrase}"', entry, seq - 1, session, _A_FEW + 1),
         )
-        return [(entry, at, text) for entry, at, text in found]
+        ranks = [rank for (rank,) in found]
+        return "knowledge" in ranks or len(ranks) > _A_FEW
 
-    def turns_beside(self, session: str, at: str) -> tuple[list[Span], list[Span]]:
-        """Return the last turn of a session before a moment and the first one after it, each where there is one."""
-        before = self._events("AND s.type = 'turn' AND s.at < ?", (session, at, 1), backwards=True)
-        behind = self._events("AND s.type = 'turn' AND s.at >= ?", (session, at, 1), backwards=False)
+    # Turns: what was said in one, and what it wrote
+
+    def events_of_turn(self, turn: str) -> list[Span]:
+        """Return what was said and done in a turn."""
+        return self._spans("WHERE s.turn = ? AND s.turn <> '' AND s.from_seq > 0", (turn,))
+
+    def turns_of(self, path: str, key: str) -> list[str]:
+        """The turns that wrote an entry, as any version of it said."""
+        found = self._database.rows(
+            "SELECT DISTINCT w.turn FROM wrote w JOIN path p ON p.id = w.path WHERE p.name = ? AND w.key = ? ORDER BY 1",
+            (path, key),
+        )
+        return [turn for (turn,) in found]
+
+    def first_turns(self, session: str, limit: int = 50) -> list[tuple[str, str]]:
+        """The turns with which a session began, each with what was said in it."""
+        found = self._database.rows(
+            "SELECT s.turn, e.text FROM span s JOIN entry e ON e.id = s.entry WHERE s.session = ? AND s.type = 'turn' "
+            "AND s.space = 'event' ORDER BY s.at, s.id LIMIT ?",
+            (session, limit),
+        )
+        return [(turn, text) for turn, text in found]
+
+    def turns_beside(self, turn: str) -> tuple[str, str]:
+        """The turns just before and just behind one in its session; empty where there is none."""
+        here = next((one for one in self.events_of_turn(turn) if one.type == "turn"), None)
+        if here is None:
+            return "", ""
+        where = "SELECT turn FROM span WHERE session = ? AND type = 'turn' AND space = 'event' AND (at, id)"
+        found = (
+            self._database.row(f"{where} {side} LIMIT 1", (here.session, here.at, here.id))
+            for side in ("< (?, ?) ORDER BY at DESC, id DESC", "> (?, ?) ORDER BY at, id")
+        )
+        before, behind = (str(one[0]) if one else "" for one in found)
         return before, behind
+
+    def said_in(self, turn: str) -> str:
+        """Return the words of the user in a turn; empty where none are on record."""
+        texts = (_OTHERS.split(span.text)[0] for span in self.events_of_turn(turn) if span.type == "turn")
+        return next((text[7:] for text in texts if text.startswith("[user] ")), "")
+
+    def shown_to(self, name: str) -> list[tuple[str, str]]:
+        """The sessions that were shown an entry of that name, each with the turn."""
+        query = "SELECT session, turn FROM shown WHERE name = ? ORDER BY from_seq"
+        return [(session, turn) for session, turn in self._database.rows(query, (name,))]
+
+    def prompted_between(self, start: int, end: int | None) -> list[str]:
+        """The sessions whose prompts were made from a commit of this stretch of the line."""
+        found = self._database.rows(
+            "SELECT DISTINCT b.session FROM commits c JOIN block b ON b.commit_oid = c.oid "
+            "WHERE c.seq >= ? AND c.seq < ? ORDER BY c.seq",
+            (start, self.seq + 1 if end is None else end),
+        )
+        return [session for (session,) in found]
+
+    def gone_of_turn(self, turn: str) -> list[tuple[int, str]]:
+        """The entries that a turn wrote and that are no longer where it wrote them; each with the commit that says so."""
+        found = self._database.rows(
+            "SELECT DISTINCT s.entry, c.oid FROM wrote w JOIN commits c ON c.id = w.origin "
+            "JOIN span s ON s.path = w.path AND s.key = w.key AND s.from_seq > 0 WHERE w.turn = ? AND NOT EXISTS "
+            "(SELECT 1 FROM span n WHERE n.path = w.path AND n.key = w.key AND n.from_seq > 0 AND n.to_seq IS NULL)",
+            (turn,),
+        )
+        return [(entry, commit) for entry, commit in found]
+
+    def undone(self, turn: str) -> list[str]:
+        """The commits that say that the user took back a turn."""
+        return [one.commit for one in self.events_of_turn(turn) if UNDONE in one.tags]
+
+    def shown_in(self, turn: str) -> list[str]:
+        """The names of the entries that a turn was shown."""
+        found = self._database.rows("SELECT DISTINCT name FROM shown WHERE turn = ?", (turn,))
+        return [name for (name,) in found]
+
+    def gone_sections(self, limit: int) -> list[tuple[int, str, str]]:
+        """The § entries that are in no file any more, the last ones first: id, key and text."""
+        found = self._database.rows(
+            "SELECT s.entry, s.key, e.text, max(s.to_seq) FROM span s JOIN entry e ON e.id = s.entry "
+            "WHERE s.to_seq IS NOT NULL AND s.space = '§' AND s.from_seq > 0 AND NOT EXISTS "
+            "(SELECT 1 FROM span n WHERE n.entry = s.entry AND n.space = '§' AND n.from_seq > 0 AND n.to_seq IS NULL) "
+            "GROUP BY s.entry ORDER BY 4 DESC LIMIT ?",
+            (limit,),
+        )
+        return [(entry, key, text) for entry, key, text, _ in found]
+
+    def turns_of_entry(self, entry: int) -> list[str]:
+        """The turns that wrote a text, wherever it was."""
+        found = self._database.rows(
+            "SELECT DISTINCT w.turn FROM span s JOIN wrote w ON w.path = s.path AND w.key = s.key "
+            "WHERE s.entry = ? AND s.from_seq > 0",
+            (entry,),
+        )
+        return [turn for (turn,) in found]
 
     def text_of(self, entry: int) -> str:
         found = self._database.row("SELECT text FROM entry WHERE id = ?", (entry,))
         return str(found[0]) if found else ""
 
-    def standings(self, entry: int) -> list[Standing]:
+    def knowledge_spans(self, entry: int) -> list[Span]:
         """Every place where an entry was knowledge or an observation, the oldest first."""
-        return self._standings("s.entry = ?", (entry,))
+        return self._spans(f"WHERE s.entry = ? AND s.from_seq > 0 AND {_KNOWN}", (entry,))
 
     def successors(self, key: str) -> list[tuple[int, str]]:
         """The entries that took the place of a § entry and are there now, the newest first."""
@@ -379,11 +437,11 @@ class Lookup:
         )
         return [(entry, text) for entry, text in found]
 
-    def rivals(self, path: str, replaces: str) -> list[Standing]:
+    def rivals(self, path: str, replaces: str) -> list[Span]:
         """The entries of a file that replace the same one."""
         # The plus keeps SQLite from reading the whole file: a store has had thousands of entries, few replace one.
-        where = "s.replaces = ? AND s.replaces <> '' AND +p.name = ? AND s.to_seq IS NULL"
-        return self._standings(where, (replaces, path))
+        where = "s.replaces = ? AND s.replaces <> '' AND +p.name = ? AND s.to_seq IS NULL AND s.from_seq > 0"
+        return self._spans(f"WHERE {where} AND {_KNOWN}", (replaces, path))
 
     def knowledge_with(self, phrase: str, limit: int) -> list[tuple[int, str]]:
         """Return the knowledge of now that has these words in a row."""
@@ -393,15 +451,6 @@ class Lookup:
             (f'"{phrase}"', limit),
         )
         return [(entry, text) for entry, text in found]
-
-    def _standings(self, where: str, values: Iterable[Any]) -> list[Standing]:
-        found = self._database.rows(
-            "SELECT p.name, s.space, s.key, s.type, s.at, s.scope, s.trust, s.replaces, s.from_seq, s.to_seq, s.session "
-            f"FROM span s JOIN path p ON p.id = s.path WHERE {where} AND s.from_seq > 0 AND {_KNOWN} "
-            "ORDER BY s.from_seq, s.id",
-            tuple(values),
-        )
-        return [Standing(*row) for row in found]
 
     # Retractions and links
 
@@ -439,14 +488,6 @@ class Lookup:
             (path,),
         )
         return [name for (name,) in found]
-
-    def edges(self) -> list[tuple[str, str]]:
-        """Every link, as the file it is in and the path it names."""
-        found = self._database.rows(
-            "SELECT DISTINCT p.name, l.target FROM link l JOIN path p ON p.id = l.source "
-            "WHERE l.to_seq IS NULL ORDER BY 1, 2"
-        )
-        return [(source, target) for source, target in found]
 
 
 def tags_of(stored: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gitmem.index.database import Database
 from gitmem.index.query import Query, Term
@@ -51,16 +51,33 @@ def counter(term: Term) -> Callable[[str], int]:
     folded = fold(term.text)
     if term.kind == "run":
         return lambda text: text.count(folded)
-    if term.kind == "word":
-        start = root(folded)
-        # The word itself too: what a root leaves off may be longer than another ending.
-        pattern = re.compile(rf"(?<![^\W_])(?:{re.escape(start)}[^\W_]{{0,4}}|{re.escape(folded)})(?![^\W_])")
-    else:
-        start = folded.partition(" ")[0]
-        words = r"[\W_]+".join(map(re.escape, folded.split()))
-        pattern = re.compile(rf"(?<![^\W_]){words}(?![^\W_])")
+    start = root(folded) if term.kind == "word" else folded.partition(" ")[0]
+    pattern = re.compile(_pattern(term, folded))
     # Buys "search, six-word questions": most texts do not have it, and a plain piece is looked for faster.
     return lambda text: len(pattern.findall(text)) if start in text else 0
+
+
+def _pattern(term: Term, folded: str) -> str:
+    if term.kind == "run":
+        return re.escape(folded)
+    if term.kind == "word":
+        # The word itself too: what a root leaves off may be longer than another ending.
+        words = rf"(?:{re.escape(root(folded))}[^\W_]{{0,4}}|{re.escape(folded)})"
+    else:
+        words = r"[\W_]+".join(map(re.escape, folded.split()))
+    return rf"(?<![^\W_]){words}(?![^\W_])"
+
+
+def found_terms(terms: Sequence[Term]) -> Callable[[str], frozenset[int]]:
+    """Return a function that tells which terms are in a folded text, by one pattern for all of them."""
+    whole = re.compile(
+        "|".join(f"(?P<t{number}>{_pattern(term, fold(term.text))})" for number, term in enumerate(terms))
+    )
+
+    def found(text: str) -> frozenset[int]:
+        return frozenset(int(one.lastgroup[1:]) for one in whole.finditer(text) if one.lastgroup)
+
+    return found
 
 
 def part_counter(term: Term) -> Callable[[str], int]:

@@ -22,9 +22,12 @@ class OtherDatabase:
         self._path = path
 
     def columns(self, table: str) -> frozenset[str]:
-        """The columns of a table; none where there is no such table."""
+        """The columns of a table; none where there is no such table. A view may have no end, and counts as none."""
+        is_table = "(SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1)"
         with _translated(self._path):
-            found = self._sql.execute("SELECT name FROM pragma_table_info(?)", (table,))
+            found = self._sql.execute(
+                f"SELECT name FROM pragma_table_info(?1) WHERE EXISTS {is_table}", (table,)
+            )
             return frozenset(str(row[0]) for row in found)
 
     def rows(

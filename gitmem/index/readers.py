@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitmem.index.records import SessionFacts
+from gitmem.okf import layout
 
 _PRIVATE = ("", "dm", "private", "direct", "im")
 """What hosts call a chat with one user; any other is a group's, and a channel's."""
@@ -30,6 +31,16 @@ class Reader:
     @property
     def is_group(self) -> bool:
         return _is_group(self.chat, self.chat_type)
+
+    @property
+    def page(self) -> str:
+        """The name of the page of what is known of this user, or in a group of the group; empty where neither is known."""
+        name = self.chat if self.is_group else self.user or self.chat
+        return _hashed(self.platform, name) if name else ""
+
+    def sees_path(self, path: str) -> bool:
+        """Return whether a file may be shown: the pages of users are for each of them alone."""
+        return not path.startswith(layout.USERS) or path == layout.user_memory(self.page)
 
     def sees(self, session: SessionFacts | None) -> bool:
         """Return whether what was said in a session may be shown; one that nobody knows is nobody's."""
@@ -68,7 +79,11 @@ def stored_name(platform: str, name: str) -> str:
         return name
     if "@" not in name and len(_DIGITS.findall(name)) < 7:
         return name
-    return "#" + hashlib.sha256(f"gitmem {platform} {name}".encode()).hexdigest()[:12]
+    return f"#{_hashed(platform, name)}"
+
+
+def _hashed(platform: str, name: str) -> str:
+    return hashlib.sha256(f"gitmem {platform} {name}".encode()).hexdigest()[:12]
 
 
 _NUMBERED = frozenset(("telegram", "discord", "qq", "onebot", "vk", "line"))

@@ -15,6 +15,9 @@ SHARED, MACHINE = "shared", "machine"
 
 CONCEPT = EntryKey("concept", "")
 
+UNDONE = "Undo"
+"""The category of an observation which says that the user took back the turn that it belongs to."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
@@ -56,6 +59,10 @@ class Document(NamedTuple):
     """For a tool's result: where it came from."""
     replaces: str = ""
     """For a § entry: the hash of the one whose place it took."""
+    turn: str = ""
+    """For an event: the turn that it belongs to; where none is known, its own id."""
+    turns: tuple[str, ...] = ()
+    """For knowledge: the turns that wrote it, as its file says; for a `recalled` event, the entries that were shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,8 @@ class Place:
     scope: str
     rank: Rank
     source: str
+    replaces: str
+    turn: str
     commit: str
     from_seq: int
     to_seq: int | None

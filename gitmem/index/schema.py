@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 8
+VERSION = 11
 APPLICATION = 0x676D656D  # "gmem"
 
 WORDS = "words"
@@ -72,16 +72,43 @@ CREATE TABLE span (
     rank TEXT NOT NULL,
     source TEXT NOT NULL,
     replaces TEXT NOT NULL,
+    turn TEXT NOT NULL,
     origin INTEGER NOT NULL,
     from_seq INTEGER NOT NULL,
     to_seq INTEGER
 );
 CREATE INDEX span_entry ON span (entry);
 CREATE INDEX span_path ON span (path, key) WHERE from_seq > 0;
+CREATE INDEX span_section ON span (key) WHERE space = '§';
 CREATE INDEX span_session ON span (session, at);
 CREATE INDEX span_gone ON span (to_seq) WHERE to_seq IS NOT NULL;
 -- Used only by queries that repeat `replaces <> ''`: of a bound value SQLite cannot know it.
 CREATE INDEX span_replaces ON span (replaces) WHERE replaces <> '';
+
+CREATE INDEX span_turn ON span (turn) WHERE turn <> '';
+
+-- Which turn of a conversation wrote an entry, as any version of it said; a row is never taken out. `origin` brought it.
+CREATE TABLE wrote (
+    turn TEXT NOT NULL,
+    path INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    origin INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL,
+    PRIMARY KEY (turn, path, key, origin)
+) WITHOUT ROWID;
+CREATE INDEX wrote_path ON wrote (path, key);
+
+-- Which entries a session was shown, by the names in its `recalled` events, and from which commits its prompts were made.
+CREATE TABLE shown (
+    name TEXT NOT NULL,
+    session TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    from_seq INTEGER NOT NULL,
+    PRIMARY KEY (name, session, turn)
+) WITHOUT ROWID;
+CREATE TABLE block (
+    commit_oid TEXT NOT NULL, session TEXT NOT NULL, from_seq INTEGER NOT NULL, PRIMARY KEY (commit_oid, session)
+) WITHOUT ROWID;
 
 -- By what a text is known that repeats an entry which may not hold here: its keys, and its sentences word for word.
 -- `token` is a word of it that such a text has.

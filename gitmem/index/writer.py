@@ -10,26 +10,38 @@ from typing import Any
 
 from gitmem.index import grams
 from gitmem.index.database import Database
+from gitmem.index.documents import RECALLED
 from gitmem.index.messages import messages_of
-from gitmem.index.records import Document, SessionFacts
+from gitmem.index.records import CONCEPT, Document, SessionFacts
 from gitmem.okf.entries import EntryKey
-from gitmem.text.keys import keys_of, quotes_of, tokens_of
+from gitmem.text.keys import changed_words, keys_of, quotes_of, tokens_of
 
 _BATCH = 4_000  # Buys "full rebuild / bare loop": a statement for thousands of rows
 _SESSION, _FROM = 5, -2  # where a row of a span has its session and its first seq
 _BATCH_CHARACTERS = 8_000_000
 # Trailers that commits are looked up by.
-_TRAILERS = ("Session", "Agent", "Machine", "Source", "Derived-From", "Reverts", "Snapshot", "Parent-Session")
+_TRAILERS = (
+    "Session",
+    "Turn",
+    "Agent",
+    "Machine",
+    "Source",
+    "Derived-From",
+    "Reverts",
+    "Snapshot",
+    "Parent-Session",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class CommitOrigin:
     """The commit that a text came with: the row it is, and what it says of who and when."""
 
     commit_id: int
     session: str
     at: str
     vouched: bool = False
+    turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +79,8 @@ class Writer:
         self._characters = 0
         self._spans: dict[tuple[int, EntryKey], list[Any]] = {}
         self._done_spans: list[list[Any]] = []
+        self._wrote: list[tuple[str, int, str, int, int]] = []
+        self._shown: list[tuple[str, str, str, int]] = []
         self._closed: list[tuple[int, int, str, str]] = []
         self._keyed: set[bytes] = set()
         self._first_closed: int | None = None
@@ -106,8 +120,12 @@ class Writer:
 
     # Spans
 
-    def open(self, path: str, document: Document, origin: Origin, seq: int) -> None:
+    def open(self, path: str, document: Document, origin: CommitOrigin, seq: int) -> None:
         """A document stands at a path from `seq` on."""
+        if document.type == RECALLED:
+            session = document.session or origin.session
+            self._shown += [(name, session, document.turn, seq) for name in document.turns]
+            return
         digest = text_hash(document.text)
         if digest not in self._texts:
             self._texts[digest] = document.text
@@ -129,10 +147,15 @@ class Writer:
             document.rank,
             document.source,
             document.replaces,
+            document.turn,
             origin.commit_id,
             seq,
             None,
         ]
+        # A file whose front matter is its host's, a skill's, is linked by its commit.
+        by_commit = (origin.turn,) if origin.turn and document.key == CONCEPT else ()
+        wrote = document.turns or by_commit
+        self._wrote += [(turn, number, document.key.id, origin.commit_id, seq) for turn in wrote]
         if document.key.space == "§":
             self._keyed.add(digest)
         if len(self._spans) + len(self._done_spans) >= _BATCH or self._characters >= _BATCH_CHARACTERS:
@@ -154,6 +177,11 @@ class Writer:
     def session(self, facts: SessionFacts, seq: int) -> None:
         """A session's concept says this from `seq` on."""
         self._sql.execute(_INSERT_SESSION, (*astuple(facts), seq))
+
+    def blocks(self, session: str, commits: Iterable[str], seq: int) -> None:
+        """The prompts of a session were made from these commits."""
+        rows = [(commit, session, seq) for commit in commits]
+        self._sql.executemany("INSERT OR IGNORE INTO block VALUES (?, ?, ?)", rows)
 
     def end_session(self, path: str, seq: int) -> None:
         self._sql.execute(
@@ -188,6 +216,8 @@ class Writer:
             )
         sql.execute("DELETE FROM commits WHERE seq > ?", (seq,))
         gone = sql.execute("SELECT DISTINCT entry FROM span WHERE from_seq > ?", (seq,)).fetchall()
+        for table in ("wrote", "shown", "block"):
+            sql.execute(f"DELETE FROM {table} WHERE from_seq > ?", (seq,))
         for table in ("span", "link", "session", "retraction"):
             sql.execute(f"DELETE FROM {table} WHERE from_seq > ?", (seq,))
             sql.execute(f"UPDATE {table} SET to_seq = NULL WHERE to_seq > ?", (seq,))
@@ -250,11 +280,21 @@ class Writer:
         )
         many(
             "INSERT INTO span VALUES "
-            "(NULL, (SELECT id FROM entry WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "(NULL, (SELECT id FROM entry WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [*self._done_spans, *self._spans.values()],
         )
+        many("INSERT OR IGNORE INTO wrote VALUES (?, ?, ?, ?, ?)", self._wrote)
+        many("INSERT OR IGNORE INTO shown VALUES (?, ?, ?, ?)", self._shown)
+        self._shown.clear()
         self._insert_keys()
-        for rows in (self._new_paths, self._commits, self._trailers, self._changes, self._closed):
+        for rows in (
+            self._new_paths,
+            self._commits,
+            self._trailers,
+            self._changes,
+            self._closed,
+            self._wrote,
+        ):
             rows.clear()
         self._spans.clear()
         self._done_spans.clear()
@@ -297,13 +337,22 @@ class Writer:
                 f"WHERE s.to_seq >= ? AND {KEYED}",
                 (self._first_closed,),
             )
+        found = [
+            (entry, word)
+            for entry, text in dict.fromkeys(filter(None, texts))
+            for word in (*sorted(keys_of(text)), *quotes_of(text))[:_MOST_KEYS]
+        ]
+        for digest in self._keyed:
+            corrected = self._database.rows(
+                "SELECT DISTINCT o.entry, x.text, e.text FROM entry e JOIN span s ON s.entry = e.id AND s.replaces <> '' "
+                "JOIN span o ON o.path = s.path AND o.key = s.replaces AND o.from_seq > 0 "
+                "JOIN entry x ON x.id = o.entry WHERE e.hash = ?",
+                (digest,),
+            )
+            found += [(entry, word) for entry, old, new in corrected for word in changed_words(old, new)]
         self._sql.executemany(
             "INSERT OR IGNORE INTO key VALUES (?, ?, ?)",
-            [
-                (max(tokens_of(word), key=len), word, entry)
-                for entry, text in dict.fromkeys(filter(None, texts))
-                for word in (*sorted(keys_of(text)), *quotes_of(text))[:_MOST_KEYS]
-            ],
+            [(max(tokens_of(word), key=len), word, entry) for entry, word in found],
         )
         self._keyed.clear()
         self._first_closed = None

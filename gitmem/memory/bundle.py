@@ -23,7 +23,7 @@ from gitmem.state import JOURNAL
 from gitmem.world import World
 
 if TYPE_CHECKING:
-    from gitmem.dates import Span
+    from gitmem.dates import Period
     from gitmem.git.transaction import Published
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
@@ -48,15 +48,11 @@ class CommitGate(Protocol):
 
     def message(self, message: Message) -> Message: ...
 
-    def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]: ...
-
     def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message: ...
 
     def session_is_laid(self, origin: Origin) -> None: ...
 
     def commit_hand_edits(self, edits: Iterable[HandEdit]) -> None: ...
-
-    def commit_all_hand_edits(self, *, strict: bool, reason: str = "") -> list[Published]: ...
 
 
 class Bundle:
@@ -76,6 +72,7 @@ class Bundle:
 
     @property
     def root(self) -> str:
+        """The directory of the bundle."""
         return self.repository.root
 
     @property
@@ -124,6 +121,7 @@ class Bundle:
 
     @property
     def tip(self) -> Oid:
+        """The newest commit of `main`."""
         tip = self.repository.tip()
         if tip is None:
             raise BundleUnusable("The branch main is gone.", hint="Run `gitmem check`.")
@@ -146,7 +144,7 @@ class Bundle:
         found = self.span(text)
         return found.start if start else found.end
 
-    def span(self, text: str) -> Span:
+    def span(self, text: str) -> Period:
         """The stretch of time that a date names, as people say it."""
         from gitmem import dates
 
@@ -203,9 +201,9 @@ class Bundle:
     def file_paths(self) -> list[str]:
         """Paths of all files of the newest commit."""
         # Buys "`gitmem status` at 10,000 files": trees are as many reads as there are directories.
-        index = self.repository.index_file
-        listed = index.paths() if index.is_ours(self.tip) else None
-        return [path for path, _ in self.tree().files()] if listed is None else listed
+        file = self.repository.index_file
+        index = file.read() if file.is_ours(self.tip) else None
+        return [path for path, _ in self.tree().files()] if index is None else list(index.files())
 
     def now(self) -> str:
         """The present moment as bundles write it."""
@@ -244,7 +242,6 @@ class Bundle:
         *,
         purpose: str,
         origin: Origin,
-        wait: float = 30.0,
         arriving: Arriving | None = None,
     ) -> Published | None:
         """One commit of what `work` collects on the present tip; None where it changes nothing.
@@ -269,6 +266,7 @@ class Bundle:
                 if onto is None:
                     return None
                 message, edits = Message("merge", "nothing to settle"), Edits(edits.tip)
+                edits.keep_pages()  # `main` moves to what arrives, and no commit is made
             message = self.commit_gate.lay_session(edits, message, origin)
             edits.makes_pages = makes_pages(message.kind, origin.trigger)
             if edits.makes_pages and message.kind not in ("merge", "restore"):
@@ -278,8 +276,7 @@ class Bundle:
                 if message.kind != "revert":  # which brings the lines back that it finds in the history
                     edits.log(lines_of(edits))
             moment = int(self.world.clock().timestamp())
-            derived = {"Derived-From": (*origin.derived_from, *self.commit_gate.derived_from(origin, edits))}
-            trailers = {**origin.trailers(), **derived, **message.trailers}
+            trailers = {**origin.trailers(), **message.trailers}
             return Draft(
                 edits.finished(),
                 self.commit_gate.message(Message(message.kind, message.what, trailers, message.body)),
@@ -293,7 +290,7 @@ class Bundle:
         leaves: frozenset[str] = frozenset()
         for _ in range(20):
             try:
-                published = publish(self.repository, plan, purpose=purpose, wait=wait)
+                published = publish(self.repository, plan, purpose=purpose)
             except HandEditsInTheWay as stop:
                 if self.repository.tip() is None:  # the first commit: they become edits of what it makes
                     leaves |= {edit.path for edit in stop.edits}
@@ -309,7 +306,7 @@ class Bundle:
 
     def person_named(self, name: str, moment: int) -> Person:
         """Author or committer of a commit made here."""
-        return Person(name, f"{name}@{self.config.machine or 'localhost'}", moment)
+        return Person(name, f"{'.'.join(name.split())}@{self.config.machine or 'localhost'}", moment)
 
     @contextmanager
     def writing(self, purpose: str) -> Iterator[None]:

@@ -41,11 +41,12 @@ class Call:
 
 @dataclass(slots=True)
 class Turn:
-    """One message of the user, the answers up to the next, and the tools that were used."""
+    """One message of the user, the answers up to the next, and the tools that were used; `id` is the session's for it."""
 
     user: str = ""
     assistant: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    id: str = ""
 
     @property
     def answer(self) -> str:

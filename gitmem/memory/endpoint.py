@@ -1,30 +1,33 @@
 """A small client for any OpenAI-compatible endpoint: `/chat/completions` and `/embeddings`.
 
-It is asked for facts or for a summary, never for anything that gitmem cannot do without: every failure
-is an `EndpointError`, soon, and after a few of them nobody is asked for a while.
+It is asked for facts or for a summary, never for anything that gitmem cannot do without: it is asked once, every failure
+is an `EndpointError`, soon, and after a few of them it is left alone for a while.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 from gitmem.errors import EndpointError
+from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
     from socket import socket
 
-_Read = TypeVar("_Read")
+    from gitmem.config import EndpointConfig
+    from gitmem.memory.bundle import Bundle
 
 MAX_RESPONSE = 4 << 20
-MAX_WAIT = 8.0  # seconds between two attempts, at most
+_FAILURES, _PAUSE = 3, 60.0
+"""After so many failures in a row, and after each further one, an endpoint is left alone for so many seconds."""
 
 
 @dataclass(frozen=True)
@@ -41,60 +44,15 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] = ()
 
 
-class Breaker:
-    """Stops asking after `failures` in a row, and lets one caller try again after `cooldown` seconds."""
+class ChatModel(Protocol):
+    """A model to chat with: an `Endpoint` or another; a failure is a GitMemError."""
 
-    def __init__(
-        self, failures: int = 3, cooldown: float = 60.0, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._limit = max(1, failures)
-        self._cooldown = cooldown
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._failed = 0
-        self._opened: float | None = None
-        self._probing = False
-
-    @contextmanager
-    def attempt(self, name: str) -> Iterator[None]:
-        """Run the block if the breaker allows it; whatever leaves it as an exception is a failure."""
-        probe = self._enter(name)
-        try:
-            yield
-        except BaseException:
-            self._leave(probe, failed=True)
-            raise
-        self._leave(probe, failed=False)
-
-    def _enter(self, name: str) -> bool:
-        with self._lock:
-            if self._opened is None:
-                return False
-            left = self._opened + self._cooldown - self._clock()
-            if left > 0 or self._probing:
-                when = f"in {left:.0f} s" if left > 0 else "when the attempt under way is over"
-                raise EndpointError(f"{name} failed {self._failed} times in a row; it is asked again {when}.")
-            self._probing = True
-            return True
-
-    def _leave(self, probe: bool, *, failed: bool) -> None:
-        with self._lock:
-            if probe:
-                self._probing = False
-            if not failed:
-                self._failed, self._opened = 0, None
-                return
-            self._failed += 1
-            if self._failed >= self._limit:
-                self._opened = self._clock()
-
-
-class _Transient(Exception):
-    """It may work a moment later; `wait` is what the endpoint asked for, in seconds."""
-
-    def __init__(self, message: str, *, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.wait = wait
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: str | None = None,
+    ) -> Any: ...
 
 
 class Endpoint:
@@ -107,10 +65,7 @@ class Endpoint:
         api_key: str = "",
         *,
         timeout: float = 20.0,
-        retries: int = 2,
-        breaker: Breaker | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-        max_response: int = MAX_RESPONSE,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         try:
             url = urlsplit(base_url.strip())
@@ -136,10 +91,8 @@ class Endpoint:
         self._path, self._query = url.path.rstrip("/"), f"?{url.query}" if url.query else ""
         self._key = api_key.strip()
         self._timeout = timeout
-        self._retries = max(0, retries)
-        self._sleep = sleep
-        self._max_response = max_response
-        self._breaker = breaker or Breaker()
+        self._clock = clock
+        self._failed, self._until = 0, 0.0
         self.model = model
         self.name = f"The endpoint at {host}" + (f":{port}" if port else "")
 
@@ -152,17 +105,19 @@ class Endpoint:
         tools: Sequence[Mapping[str, Any]] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
     ) -> Reply:
-        """The model's answer, after a few attempts if need be."""
+        """The model's answer."""
         request: dict[str, Any] = {"model": self.model, "messages": list(messages), "stream": False}
         if tools:
             request["tools"] = list(tools)
             if tool_choice is not None:
                 request["tool_choice"] = tool_choice
-        return self._asked("/chat/completions", request, self._reply)
+        return self._asked("/chat/completions", request, self._reply)  # type: ignore[no-any-return]
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, all of one length."""
-        vectors = self._asked("/embeddings", {"model": self.model, "input": list(texts)}, self._vectors)
+        vectors: list[list[float]] = self._asked(
+            "/embeddings", {"model": self.model, "input": list(texts)}, self._vectors
+        )
         if len(vectors) != len(texts):
             raise EndpointError(f"{self.name} answered with {len(vectors)} vectors for {len(texts)} texts.")
         return vectors
@@ -174,30 +129,31 @@ class Endpoint:
             vectors = [[float(number) for number in row["embedding"]] for row in rows]
         except (TypeError, KeyError, ValueError, AttributeError):
             raise EndpointError(f"{self.name} answered with something that is not embeddings.") from None
+        if not all(math.isfinite(number) for vector in vectors for number in vector):
+            raise EndpointError(f"{self.name} answered with numbers that are none.")
         if len({len(vector) for vector in vectors}) > 1 or not all(vectors):
             raise EndpointError(f"{self.name} answered with vectors of several lengths.")
         return vectors
 
-    def _asked(self, path: str, request: Mapping[str, Any], read: Callable[[bytes], _Read]) -> _Read:
-        """Return what the endpoint answers to a request, after a few attempts if need be."""
+    def _asked(self, path: str, request: Mapping[str, Any], read: Callable[[bytes], Any]) -> Any:
+        """Return what the endpoint answers to a request, unless it is left alone."""
+        left = self._until - self._clock() if self._failed >= _FAILURES else 0.0
+        if left > 0:
+            raise EndpointError(
+                f"{self.name} failed {self._failed} times in a row; it is asked again in {left:.0f} s."
+            )
         try:
             body = json.dumps(request).encode("ascii")
         except (TypeError, ValueError, RecursionError):
             raise EndpointError("The question for the endpoint cannot be written as JSON.") from None
-
-        with self._breaker.attempt(self.name):
-            for attempt in range(self._retries + 1):
-                try:
-                    return read(self._post(path, body))
-                except _Transient as error:
-                    wait = max(error.wait, 0.5 * 2**attempt)
-                    # An endpoint that asks for a long pause gets it, from the next call on.
-                    if attempt == self._retries or error.wait > MAX_WAIT:
-                        raise EndpointError(str(error)) from error
-                    self._sleep(min(wait, MAX_WAIT))
-        raise AssertionError("the last attempt returns or raises")
-
-    # --- one attempt -------------------------------------------------------------------------------------
+        try:
+            answer = read(self._post(path, body))
+        except BaseException:
+            self._failed += 1
+            self._until = self._clock() + _PAUSE
+            raise
+        self._failed = 0
+        return answer
 
     def _post(self, path: str, body: bytes) -> bytes:
         # Not at the top: http.client brings ssl and email with it, and most runs ask no endpoint.
@@ -221,7 +177,7 @@ class Endpoint:
             sockets.append(connection.sock)  # the connection forgets it when the server says "close"
             connection.request("POST", self._path + path + self._query, body, headers)
             response = connection.getresponse()
-            answer = response.read(self._max_response + 1)
+            answer = response.read(MAX_RESPONSE + 1)
         except (
             OSError,
             HTTPException,
@@ -229,9 +185,8 @@ class Endpoint:
             RuntimeError,
         ) as error:  # RuntimeError: no threads at exit
             if late.is_set() or isinstance(error, TimeoutError):
-                # Asking a slow model once more would double the wait, not the chance.
                 raise EndpointError(f"{self.name} did not answer within {self._timeout:g} s.") from error
-            raise _Transient(f"{self.name} cannot be reached ({type(error).__name__}).") from error
+            raise EndpointError(f"{self.name} cannot be reached ({type(error).__name__}).") from error
         finally:
             watchdog.cancel()
             if response is not None:
@@ -239,8 +194,8 @@ class Endpoint:
             connection.close()
         if late.is_set():
             raise EndpointError(f"{self.name} did not answer within {self._timeout:g} s.")
-        if response.length and len(answer) <= self._max_response:
-            raise _Transient(f"{self.name} broke off in the middle of its answer.")
+        if response.length and len(answer) <= MAX_RESPONSE:
+            raise EndpointError(f"{self.name} broke off in the middle of its answer.")
         self._check(response, answer)
         return answer
 
@@ -251,14 +206,11 @@ class Endpoint:
             raise EndpointError(
                 f"{self.name} points elsewhere ({status}); set base_url to the final address."
             )
-        if len(answer) > self._max_response:
-            raise EndpointError(f"{self.name} answered with more than {self._max_response} bytes.")
+        if len(answer) > MAX_RESPONSE:
+            raise EndpointError(f"{self.name} answered with more than {MAX_RESPONSE} bytes.")
         if status == 200:
             return
-        message = f"{self.name} answered {status}{self._said(_json(answer))}."
-        if status == 429 or status >= 500:
-            raise _Transient(message, wait=_seconds(response.getheader("Retry-After")))
-        raise EndpointError(message)
+        raise EndpointError(f"{self.name} answered {status}{self._said(_json(answer))}.")
 
     def _reply(self, answer: bytes) -> Reply:
         found = _json(answer)
@@ -288,6 +240,21 @@ class Endpoint:
         return f": {said.rstrip('.')}" if said else ""
 
 
+def endpoint_for(
+    bundle: Bundle, purpose: Literal["distiller", "summarizer", "embeddings"], notice: str
+) -> Endpoint | None:
+    """The endpoint that the settings name for a purpose; None without one, or where it cannot be used."""
+    settings: EndpointConfig = getattr(bundle.config, purpose)
+    if not settings.base_url:
+        return None
+    key = bundle.world.env.get(settings.api_key_env, "") if settings.api_key_env else ""
+    try:
+        return Endpoint(settings.base_url, settings.model, key, timeout=settings.timeout)
+    except EndpointError as error:
+        bundle.report(Notice("endpoint-unusable", notice, str(error)))
+        return None
+
+
 def _hang_up(sockets: list[socket], late: threading.Event) -> None:
     late.set()
     for open_socket in sockets:  # none while connecting: there the socket's own timeout holds
@@ -307,13 +274,6 @@ def _json(answer: bytes) -> Any:
         return json.loads(answer)
     except (ValueError, RecursionError):
         return None
-
-
-def _seconds(header: str | None) -> float:
-    try:
-        return max(0.0, float(header or 0))
-    except ValueError:
-        return 0.0  # a date; our own pause will do
 
 
 def _text(content: Any) -> str:

@@ -1,4 +1,4 @@
-"""Exposure: what a session had before it when it wrote something. The prompt block, and what was recalled.
+"""Exposure: what a session had before it when it wrote something: its prompts, what was recalled, what it wrote.
 
 The session's page and its parts keep it for good, as hashes. Here it is with its texts, for as long as the process runs,
 so that each write can be compared with it: a commit says what it follows from (`Derived-From`), and the gate knows what
@@ -12,28 +12,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gitmem.memory.kinship import Kin, Traits, quotes, shared_traits, traits_of
 from gitmem.okf import layout
 from gitmem.okf.entries import CONCEPT, EntryKey, retraction_hash, shown_name
+from gitmem.text.keys import quotes_of, says, shared_keys, telling
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.edits import Edits
+    from gitmem.memory.edits import Edits, Files
     from gitmem.okf.concept import Concept
     from gitmem.okf.entries import Entry
     from gitmem.okf.files import EntryFile
 
 RECALLED = "recalled"
 """The kind of an event that says which entries a session was shown; its one field lists their names."""
-_ENTRIES = "entries"
 _MOST_PARENTS = 8
 _NO_KNOWLEDGE = ("retractions/", "config/", "tools/", "snapshots/")
 _WORDS = frozenset(("title", "description", "tags", "steps"))
 _NO_WORDS = frozenset(("concept", "category", "tags", "tool_name"))
 
 
+_Place = tuple[str, EntryKey]
+"""An entry: its file, and which of that file's."""
+
+
 @dataclass(frozen=True, slots=True)
-class Known:
+class SeenEntry:
     """An entry that a session had before it."""
 
     name: str
@@ -41,21 +44,20 @@ class Known:
     """The name under which it would be retracted."""
     text: str
     at: str
-    traits: Traits = field(repr=False)
-    """What is telling in its text; kept with it, because every later write is compared with it."""
-
-
-_Place = tuple[str, EntryKey]
-"""An entry: its file, and which of that file's."""
+    place: _Place
 
 
 @dataclass(slots=True)
 class _Session:
-    blocks: dict[str, None] = field(default_factory=dict)
+    blocks: dict[str, list[_Place] | None] = field(default_factory=dict)
+    """The commits that its prompts were made from, with their entries as soon as these are read."""
     shown: dict[_Place, str] = field(default_factory=dict)
-    """What was recalled, and the commit at which it was read."""
-    known: list[Known] | None = None
-    read: dict[tuple[_Place, str], Known | None] = field(default_factory=dict)
+    """What was recalled or written, and the commit at which it is read."""
+    laid: list[_Place] = field(default_factory=list)
+    """What the commit brings that is being made."""
+    removed: set[_Place] = field(default_factory=set)
+    """What the session itself took out: it may write it again, in other words."""
+    read: dict[tuple[_Place, str], SeenEntry | None] = field(default_factory=dict)
     """What was read of it so far, so that one more thing shown is one more thing to read."""
 
 
@@ -72,21 +74,16 @@ class Exposure:
     def had_block(self, session: str, commit: str) -> None:
         """The session's prompt was made from this state."""
         with self._lock:
-            found = self._sessions.setdefault(session, _Session())
-            if commit not in found.blocks:
-                found.blocks[commit] = None
-                found.known = None
+            self._sessions.setdefault(session, _Session()).blocks.setdefault(commit, None)
 
-    def was_shown(self, session: str, entries: Iterable[tuple[str, EntryKey]]) -> str:
+    def was_shown(self, session: str, entries: Iterable[_Place]) -> str:
         """These entries were recalled into the session; gives their names, as its record keeps them."""
         listed = list(entries)
         if listed and session:
             tip = self._bundle.tip
             with self._lock:
                 found = self._sessions.setdefault(session, _Session())
-                if any(one not in found.shown for one in listed):
-                    found.shown = {**dict.fromkeys(listed, tip), **found.shown}
-                    found.known = None
+                found.shown = {**dict.fromkeys(listed, tip), **found.shown}
         return "\n".join(dict.fromkeys(shown_name(path, key) for path, key in listed))
 
     def goes_on(self, session: str, parent: str) -> None:
@@ -96,47 +93,89 @@ class Exposure:
             found = self._sessions.setdefault(session, _Session())
             found.blocks |= before.blocks
             found.shown |= before.shown
-            found.known = None
+
+    def committed(self, session: str) -> None:
+        """The edits that `derived` was asked about last are a commit: the session knows what it wrote."""
+        found = self._sessions.get(session)
+        if found is not None and found.laid:
+            laid, found.laid = found.laid, []
+            self.was_shown(session, laid)
 
     # Asking
 
-    def parents(self, session: str, text: str) -> list[tuple[Known, Kin]]:
-        """The entries before the session that a text follows from.
+    def parents(self, session: str, text: str) -> list[SeenEntry]:
+        """The entries before the session that a text follows from: it shares a key with them, or quotes a sentence.
 
-        A trait that several of them have is that of the oldest: it brought it.
+        A key that several of them have is that of the oldest, which brought it.
         """
-        found = []
-        mine = traits_of(text)
-        older: list[Traits] = []
-        for known in self.known(session):
-            traits = known.traits
-            if known.text != text:
-                shared = shared_traits(mine, traits)
-                owned = tuple(one for one in shared if not traits.has_from(one, older))
-                if quotes(mine, traits):
-                    found.append((known, Kin(True)))
-                elif owned:
-                    found.append((known, Kin(False, owned)))
-            older.append(traits)
+        found, older = [], set[str]()
+        for seen in self._seen(session):
+            shared = shared_keys(text, seen.text) - older
+            older |= telling(seen.text)
+            if seen.text != text and (shared or says(text, (), quotes_of(seen.text))):
+                found.append(seen)
         return found
 
     def derived(self, session: str, edits: Edits) -> tuple[str, ...]:
         """The names of the entries that the session had before it and that these edits follow from."""
         paths = [path for path in edits.paths() if is_knowledge(path)] if session else []
-        if not paths or not self.known(session):
+        if not paths:
             return ()
         from gitmem.okf.comparison import compare
 
         before = {path: data for path in paths if (data := edits.tip.read(path)) is not None}
         after = {path: data for path in paths if (data := edits.read(path)) is not None}
         names: dict[str, None] = {}
+        laid: list[_Place] = []
+        removed: set[_Place] = set()
         for change in compare(before, after):
+            if change.old is not None and change.new is None:
+                removed.add((change.path, change.key))
             if change.new is not None and change.op != "move" and (text := said(change.path, change.new)):
                 own = shown_name(change.path, change.new.key)
-                names |= {known.name: None for known, _ in self.parents(session, text) if known.name != own}
+                names |= {seen.name: None for seen in self.parents(session, text) if seen.name != own}
+                laid.append((change.path, change.new.key))
+        with self._lock:
+            found = self._sessions.setdefault(session, _Session())
+            found.laid, found.removed = laid, found.removed | removed
         return tuple(names)[:_MOST_PARENTS]
 
-    def known(self, session: str) -> list[Known]:
+    def taken_back(self, session: str, text: str, files: Files, turn: str = "") -> bool:
+        """Say whether a text follows from something that was taken back while its session still had it before it.
+
+        What was said in the turn that goes with a retraction is hidden by that link, and need not wait for a person.
+        """
+        from gitmem.memory.retraction import holds
+
+        gone = {seen for seen in self._seen(session) if holds(files, seen.retraction, apart_from=turn)}
+        return bool(gone) and not gone.isdisjoint(self.parents(session, text))
+
+    def was_removed(self, session: str, text: str) -> bool:
+        """Say whether a text repeats a § entry that others removed while its session still had it before it.
+
+        One that was replaced or archived was not removed; and what present knowledge says may be said.
+        """
+        own = self._sessions.get(session, _Session()).removed
+        seen = [one for one in self._seen(session) if one.place[1].space == "§" and one.place not in own]
+        present = self._present({one.place[0] for one in seen})
+        known = {*(one.key for one in present), *(EntryKey("§", one.replaces) for one in present)}
+        gone = [one for one in seen if one.place[1] not in known]
+        if not gone:
+            return False
+        now = frozenset().union(*(telling(one.text) for one in present))
+        return any(
+            one.text == text or shared_keys(text, one.text) - now or says(text, (), quotes_of(one.text))
+            for one in gone
+        )
+
+    def _present(self, paths: set[str]) -> list[Entry]:
+        """The entries of these files and of the archive as they are now."""
+        archived = (f"memories/archive/{name}" for name in self._bundle.tree().names("memories/archive"))
+        reader = _Reader(self._bundle)
+        files = [reader.file(path, self._bundle.tip) for path in (*paths, *archived)] if paths else []
+        return [entry for file in files for entry in file.entries.values()]
+
+    def _seen(self, session: str) -> list[SeenEntry]:
         """The entries that a session had before it, the oldest first."""
         with self._lock:
             found = self._sessions.get(session)
@@ -144,9 +183,18 @@ class Exposure:
             found = _Session(blocks=dict.fromkeys(self._blocks_on_record(session)))
             with self._lock:
                 found = self._sessions.setdefault(session, found)
-        if found.known is None:
-            found.known = self._read(found)
-        return found.known
+        reader = _Reader(self._bundle)
+        for commit, places in found.blocks.items():
+            if places is None:
+                found.blocks[commit] = reader.block(commit, self._bundle.config.machine)
+        shown = {place: commit for commit, places in found.blocks.items() for place in places or ()}
+        entries: dict[str, SeenEntry] = {}
+        for place, commit in {**shown, **found.shown}.items():
+            if (place, commit) not in found.read:
+                found.read[place, commit] = reader.entry(*place, commit)
+            if (seen := found.read[place, commit]) is not None:
+                entries.setdefault(seen.name, seen)
+        return sorted(entries.values(), key=lambda one: (one.at, one.name))
 
     def _blocks_on_record(self, session: str) -> list[str]:
         from gitmem.memory.edits import Edits
@@ -156,61 +204,46 @@ class Exposure:
         data = self._bundle.read(path) if path else None
         return blocks_of(Concept.parse(data, path)) if data is not None and path else []
 
-    def _read(self, session: _Session) -> list[Known]:
-        """The entries with their texts, the oldest first."""
-        from gitmem.okf.files import open_file
 
-        places = {
-            (path, key): commit for commit in session.blocks for path, key in self._block_entries(commit)
-        }
-        places |= session.shown
-        found: dict[str, Known] = {}
-        files: dict[tuple[str, str], EntryFile] = {}
-        for (path, key), commit in places.items():
-            if not path or commit not in self._bundle.repository.store:
-                continue  # of a session on another machine, and not here yet
-            place = (path, key), commit
-            if place not in session.read:
-                file = files.get((path, commit))
-                if file is None:
-                    data = self._bundle.repository.tree(commit).read(path)
-                    file = files[path, commit] = open_file(path, data)
-                session.read[place] = _known(file, path, key)
-            known = session.read[place]
-            if known is not None:
-                found.setdefault(known.name, known)
-        return sorted(found.values(), key=lambda one: (one.at, one.name))
+class _Reader:
+    """Entries as they were at commits; each file is read once."""
 
-    def _block_entries(self, commit: str) -> list[tuple[str, EntryKey]]:
-        if commit not in self._bundle.repository.store:
-            return []
-        tree = self._bundle.repository.tree(commit)
+    def __init__(self, bundle: Bundle) -> None:
+        self._repository = bundle.repository
+        self._files: dict[tuple[str, str], EntryFile] = {}
+
+    def block(self, commit: str, machine: str) -> list[_Place]:
+        """The entries of a prompt that was made from a commit."""
         return [
             (path, key)
-            for path in block_files(self._bundle.config.machine)
-            for key in keys_in(path, tree.read(path))
+            for path in block_files(machine)
+            for key in self.file(path, commit).entries
+            if key.space == "§"
         ]
 
+    def entry(self, path: str, key: EntryKey, commit: str) -> SeenEntry | None:
+        file = self.file(path, commit)
+        entry = file.get(key) if path else None
+        text = said(path, entry) if entry is not None else ""
+        if entry is None or not text:
+            return None
+        body = file.body if key == CONCEPT else entry.text
+        return SeenEntry(shown_name(path, key), retraction_hash(key, path, body), text, entry.at, (path, key))
 
-def _known(file: EntryFile, path: str, key: EntryKey) -> Known | None:
-    entry = file.get(key)
-    text = said(path, entry) if entry is not None else ""
-    if entry is None or not text:
-        return None
-    body = file.body if key == CONCEPT else entry.text
-    return Known(shown_name(path, key), retraction_hash(key, path, body), text, entry.at, traits_of(text))
+    def file(self, path: str, commit: str) -> EntryFile:
+        from gitmem.okf.files import open_file
+
+        if (path, commit) not in self._files:
+            # A commit of a session on another machine may not be here yet.
+            is_here = commit in self._repository.store
+            data = self._repository.tree(commit).read(path) if is_here and path else None
+            self._files[path, commit] = open_file(path, data)
+        return self._files[path, commit]
 
 
 def block_files(machine: str) -> tuple[str, ...]:
     """The files whose entries are in the prompt on a machine."""
     return (layout.MEMORY, layout.USER, *((layout.machine_memory(machine),) if machine else ()))
-
-
-def keys_in(path: str, data: bytes | None) -> list[EntryKey]:
-    """The § entries of a file."""
-    from gitmem.okf.files import open_file
-
-    return [key for key in open_file(path, data).entries if key.space == "§"] if data is not None else []
 
 
 def blocks_of(session: Concept) -> list[str]:
@@ -219,11 +252,6 @@ def blocks_of(session: Concept) -> list[str]:
     if not isinstance(listed, list):
         return []
     return [str(item["commit"]) for item in listed if isinstance(item, Mapping) and "commit" in item]
-
-
-def names_in(fields: Mapping[str, object]) -> list[str]:
-    """The names that an event of kind `recalled` lists."""
-    return str(fields.get(_ENTRIES, "")).split()
 
 
 def is_knowledge(path: str) -> bool:

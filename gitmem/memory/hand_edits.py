@@ -15,7 +15,7 @@ from gitmem.git.tree import Tree
 from gitmem.git.worktree_status import HandEdit
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, HELD_BACK, Admission, Held
-from gitmem.memory.origin import Origin
+from gitmem.memory.origin import LOST, Origin
 from gitmem.notices import Notice
 from gitmem.okf import frontmatter, layout, paths, validate
 from gitmem.okf.concept import as_note, decode, type_of
@@ -23,7 +23,6 @@ from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
 from gitmem.okf.files import SectionsFile, open_file
 from gitmem.okf.timestamps import of_seconds
-from gitmem.okf.validate import collisions
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -36,29 +35,8 @@ _DRIFT = timedelta(days=1)
 
 def problems_of(bundle: Bundle, edits: Iterable[HandEdit]) -> dict[str, str]:
     """Why some hand edits will not be committed as they are, by their path. Nothing is held, reported or changed."""
-    edits = list(edits)
-    found = _colliding(bundle, edits)
-    for edit in edits:
-        try:
-            data = _possible(edit)
-        except InvalidContent as error:
-            found[edit.path] = str(error)
-            continue
-        if data is None or edit.path in found:
-            continue
-        if not isinstance(open_file(edit.path, data), SectionsFile):
-            found[edit.path] = _why_refused(bundle, edit.path, data)
-    return {path: problem.removeprefix(f"{path} ").rstrip(".") for path, problem in found.items() if problem}
-
-
-def _why_refused(bundle: Bundle, path: str, data: bytes) -> str:
-    try:
-        _check_okf(path, data)
-    except InvalidContent as error:
-        return str(error)
-    if layout.is_generated(path):
-        return ""
-    return Admission(bundle).file_refusal(path, data, bundle.read(path) or b"")
+    _, found = _acceptable(bundle, edits, look=True)
+    return {path: problem.removeprefix(f"{path} ").rstrip(".") for path, problem in found.items()}
 
 
 def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Published]:
@@ -104,11 +82,26 @@ def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: 
         bundle.report(Notice("file-not-committed", path, problem))
     if not usable:
         return []
-    group = {edit.path: edit for edit in usable}
-    made = _commit(bundle, group, reason=reason)
-    if made is None:
-        _put_back(bundle, group)
-    return [made] if made else []
+    found: list[Published] = []
+    for group in _groups(bundle, usable):
+        made = _commit(bundle, group, reason=reason)
+        if made is None:
+            _put_back(bundle, group)
+        else:
+            found.append(made)
+    return found
+
+
+def _groups(bundle: Bundle, edits: Iterable[HandEdit]) -> list[dict[str, HandEdit]]:
+    """The edits of each commit: all in one, but for a file that lost most of its entries, which may be an accident."""
+    together: dict[str, HandEdit] = {}
+    alone: list[dict[str, HandEdit]] = []
+    for edit in edits:
+        if _many_removed(edit.path, bundle.read(edit.path), edit.stored):
+            alone.append({edit.path: edit})
+        else:
+            together[edit.path] = edit
+    return [*([together] if together else []), *alone]
 
 
 def put_back(bundle: Bundle, path: str) -> None:
@@ -150,9 +143,9 @@ def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Pu
     origin = Origin(machine=bundle.config.machine, source="hand edit", reason=reason)
     moment = int(bundle.world.clock().timestamp())
 
-    for path, edit in edits.items():
-        if many := many_removed(path, bundle.read(path), edit.stored):
-            bundle.report(Notice("many-removed", path, f"{many} entries"))
+    many = _many_removed(names[0], bundle.read(names[0]), edits[names[0]].stored) if len(names) == 1 else 0
+    if many:
+        what = f"{what}{LOST}{many} entries"
 
     def plan(tip: Tree) -> Draft | None:
         bundle.refuse_newer(tip)
@@ -167,10 +160,13 @@ def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Pu
             takes_in={path: edit.data for path, edit in edits.items()},
         )
 
-    return publish(bundle.repository, plan, purpose="edit")
+    made = publish(bundle.repository, plan, purpose="edit")
+    if made and many:
+        bundle.report(Notice("many-removed", what, made.commit.oid[:8]))
+    return made
 
 
-def many_removed(path: str, before: bytes | None, after: bytes | None) -> int:
+def _many_removed(path: str, before: bytes | None, after: bytes | None) -> int:
     """The number of entries that a version of a § file lost, where that is most of them; else 0."""
     was = open_file(path, before)
     if not isinstance(was, SectionsFile):
@@ -179,20 +175,22 @@ def many_removed(path: str, before: bytes | None, after: bytes | None) -> int:
     return gone if gone >= _MANY and 2 * gone > len(was.entries) else 0
 
 
-def _acceptable(bundle: Bundle, edits: Iterable[HandEdit]) -> tuple[list[HandEdit], dict[str, str]]:
-    """The edits that can be committed, in the form they are stored in, and why the others cannot, by their path."""
+def _acceptable(
+    bundle: Bundle, edits: Iterable[HandEdit], *, look: bool = False
+) -> tuple[list[HandEdit], dict[str, str]]:
+    """The edits that can be committed, in the form they are stored in, and why the others cannot, by their path.
+
+    Who only wants to `look` holds nothing back.
+    """
     usable: list[HandEdit] = []
     edits = list(edits)
     problems = _colliding(bundle, edits)
     for edit in edits:
-        if edit.path in problems:
-            continue
-        try:
-            stored = _stored(bundle, edit)
-        except InvalidContent as error:
-            problems[edit.path] = str(error)
-            continue
-        usable.append(replace(edit, stored=stored))
+        if edit.path not in problems:
+            try:
+                usable.append(replace(edit, stored=_stored(bundle, edit, look)))
+            except InvalidContent as error:
+                problems[edit.path] = str(error)
     return usable, problems
 
 
@@ -206,19 +204,9 @@ def _colliding(bundle: Bundle, edits: Iterable[HandEdit]) -> dict[str, str]:
     names = [path for path in bundle.file_paths() if path not in removed]
     return {
         second: f"{second} is the same as {first} on a disk that ignores case: rename one."
-        for first, second in collisions([*names, *sorted(added)])
+        for first, second in validate.collisions([*names, *sorted(added)])
         if second in added
     }
-
-
-def _possible(edit: HandEdit) -> bytes | None:
-    """Return what the person wrote, where a bundle may hold such a file at all; None where they removed it."""
-    if edit.problem:
-        raise InvalidContent(f"{edit.path} {edit.problem}.")
-    if edit.data is None:
-        return None
-    paths.check_path(edit.path)
-    return _as_concept(edit.path, edit.data)
 
 
 def _as_concept(path: str, data: bytes) -> bytes:
@@ -241,31 +229,33 @@ def _as_concept(path: str, data: bytes) -> bytes:
     return data if found is not None and type_of(found[0]) else as_note(path, text)[0].render()
 
 
-def _check_okf(path: str, data: bytes) -> None:
+def _stored(bundle: Bundle, edit: HandEdit, look: bool) -> bytes | None:
+    """The bytes to store: as the person wrote them, but for the list of § entries and what is held back."""
+    path = edit.path
+    if edit.problem:
+        raise InvalidContent(f"{path} {edit.problem}.")
+    if edit.data is None:
+        return None
+    paths.check_path(path)
+    data = _as_concept(path, edit.data)
+    if reason := validate.too_large(path, data):
+        raise InvalidContent(f"{path} is too large. {reason}")
+    file = open_file(path, data)
+    if isinstance(file, SectionsFile):
+        if look:
+            return data
+        data = _curated(bundle, path, file.file)
     for violation in validate.check_file(path, data):
         raise InvalidContent(f"{path} is not a valid OKF file: {violation.reason}")
-
-
-def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
-    """The bytes to store: as the person wrote them, but for the list of § entries and what is held back."""
-    data = _possible(edit)
-    if data is None:
-        return None
-    if reason := validate.too_large(edit.path, data):
-        raise InvalidContent(f"{edit.path}: {reason}")
-    file = open_file(edit.path, data)
-    if isinstance(file, SectionsFile):
-        data = _curated(bundle, edit.path, file.file)
-    elif not layout.is_generated(edit.path):
-        _refuse(bundle, edit.path, data)
-    _check_okf(edit.path, data)
+    if not isinstance(file, SectionsFile) and not layout.is_generated(path):
+        _refuse(bundle, path, data, look)
     return data
 
 
 def _curated(bundle: Bundle, path: str, file: CuratedFile) -> bytes:
     """A § file with its list brought up to date; new entries lose their secrets, flagged ones go to quarantine."""
     old = bundle.read(path)
-    known = CuratedFile.salvage(old, path) if old is not None else None
+    known = CuratedFile.parse_leniently(old, path) if old is not None else None
     file = file.taken_in(known, bundle.now())
     before = {entry.key for entry in known.entries} if known else set()
     admission = Admission(bundle, Edits(bundle.tree()), origin=bundle.origin(source="hand edit"))
@@ -283,10 +273,15 @@ def _curated(bundle: Bundle, path: str, file: CuratedFile) -> bytes:
     return file.render()
 
 
-def _refuse(bundle: Bundle, path: str, data: bytes) -> None:
+def _refuse(bundle: Bundle, path: str, data: bytes, look: bool) -> None:
     """Raise where a person wrote a secret that was not there before, or where the scanner flags the file."""
     admission = Admission(bundle, origin=bundle.origin(source="hand edit"))
-    answer = admission.file(path, data, bundle.read(path) or b"")
+    before = bundle.read(path) or b""
+    if look:
+        if reason := admission.file_refusal(path, data, before):
+            raise InvalidContent(reason)
+        return
+    answer = admission.file(path, data, before)
     if isinstance(answer, Held):
         raise InvalidContent(
             f"{path} {HELD_BACK}: {answer.result.explain()}. If it is fine, "

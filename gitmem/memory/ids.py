@@ -20,7 +20,7 @@ _MOST = 50
 
 
 def session_meant(tree: Tree, typed: str) -> str:
-    """The session that is meant; what was typed where none begins so, for whoever looks for it to say that."""
+    """The session that is meant; what was typed where none begins so: the lookup then says so."""
     wanted = safe_name(typed)
     names = {layout.session_name(path): path for path in layout.session_pages(tree)}
     found = short_ids.meant(wanted, names, "sessions") if wanted not in names else ""
@@ -37,7 +37,7 @@ def event_meant(index: Lookup, typed: str, session: str = "") -> Span:
     """The event that is meant, at its last place; in one session where that is named."""
     spans = index.spans_of_id("event", *short_ids.bounds(typed), limit=_MOST)
     if not short_ids.looks_like_id(typed):  # an event from elsewhere may be called anything
-        spans = index.spans_of_key("event", typed)
+        spans = index.spans(space="event", key=typed)
     named = {span.key: span for span in spans if session in ("", span.session)}
     found = short_ids.meant(typed, named, "events")
     if not found:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import weakref
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from gitmem.errors import BundleBusy, IndexTrouble
 from gitmem.git.objects import Commit, Oid
@@ -17,10 +18,15 @@ from gitmem.state import INDEX, INDEX_NEW
 
 if TYPE_CHECKING:
     from gitmem.index.writer import Writer
+    from gitmem.locks import Lock
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.replay import Progress, Replay
 
+T = TypeVar("T")
+
 _WAIT = 60.0
+_PATIENCE = 1.0
+"""Seconds that a reader waits for another process to bring the index up; then it reads the index as it is."""
 
 
 def _silent(_done: int, _of: int) -> None:
@@ -62,14 +68,36 @@ class Indexing:
             if index is None:
                 index = self._keep(Index(Database.open(self.path)))
             if index.tip != tip:
-                self._bring_up(index.database, tip)
+                if index.tip and self._is_brought_up_elsewhere(index, tip):
+                    self._bundle.report(Notice("index-behind"))
+                else:
+                    self._bring_up(index.database, tip)
             return index
         except IndexTrouble as trouble:
             return self._repaired(trouble, tip)
 
-    def trusted(self, trouble: IndexTrouble) -> Index:
-        """An index to ask again after a question failed with `trouble`."""
-        return self._repaired(trouble, self._bundle.tip)
+    def catch_up(self) -> None:
+        """Bring the index up to the tip, while readers in other processes go on with what it has."""
+        with contextlib.suppress(IndexTrouble), self._building():
+            database = Database.open(self.path)
+            try:
+                if Lookup(database).tip != self._bundle.tip:
+                    self._bring_up(database, self._bundle.tip)
+            finally:
+                database.close()
+
+    def _is_brought_up_elsewhere(self, index: Index, tip: Oid) -> bool:
+        lock, until = self._lock(), time.monotonic() + _PATIENCE
+        while lock.is_held and time.monotonic() < until:
+            time.sleep(_PATIENCE / 20)
+        return index.tip != tip and lock.is_held
+
+    def ask(self, question: Callable[[Index], T]) -> T:
+        """Put a question to the index as of the tip, and once more to a repaired one where it fails."""
+        try:
+            return question(self.current())
+        except IndexTrouble as trouble:
+            return question(self._repaired(trouble, self._bundle.tip))
 
     def _repaired(self, trouble: IndexTrouble, tip: Oid) -> Index:
         self.close()
@@ -128,13 +156,15 @@ class Indexing:
         """One process builds; the others wait for it."""
         with contextlib.ExitStack() as stack:
             try:
-                lock = self._bundle.state.lock("index", "Another process is building the index.")
-                stack.enter_context(lock.hold("index", wait=_WAIT))
+                stack.enter_context(self._lock().hold("index", wait=_WAIT))
             except BundleBusy:
                 raise IndexTrouble("busy", "another process is building it") from None
             except OSError as error:
                 raise IndexTrouble("unwritable", f"the system refuses ({error.strerror})") from error
             yield
+
+    def _lock(self) -> Lock:
+        return self._bundle.state.lock("index", "Another process is building the index.")
 
     def _bring_up(self, database: Database, tip: Oid) -> None:
         if not database.is_writable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
 from gitmem.memory.bundle import Bundle
@@ -52,40 +53,34 @@ class Gate:
 
         return message.redacted(redacted_words)
 
-    def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
-        """The entries that the origin's session had before it and that these edits follow from, by their names."""
-        if not origin.session:
-            return ()
-        from gitmem.memory.exposure import Exposure
-
-        return self._bundle.part(Exposure).derived(origin.session, edits)
-
     def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message:
-        """Bring the page of the origin's session up to date in a commit; gives what the commit says."""
-        if not origin.session:
-            return message
-        from gitmem.memory.capture.sessions import Sessions
+        """Bring the page of the origin's session up to date in a commit; gives what the commit says.
 
-        return self._bundle.part(Sessions).lay(edits, message, origin.session)
+        With it goes what these edits follow from: the entries that the session had before it, by their names.
+        """
+        derived = origin.derived_from
+        if origin.session:
+            from gitmem.memory.capture.sessions import Sessions
+            from gitmem.memory.exposure import Exposure
+
+            message = self._bundle.part(Sessions).lay(edits, message, origin.session)
+            derived += self._bundle.part(Exposure).derived(origin.session, edits)
+        return replace(message, trailers={"Derived-From": derived, **message.trailers})
 
     def session_is_laid(self, origin: Origin) -> None:
         """Take note that the page is committed."""
         if origin.session:
             from gitmem.memory.capture.sessions import Sessions
+            from gitmem.memory.exposure import Exposure
 
             self._bundle.part(Sessions).is_laid(origin.session)
+            self._bundle.part(Exposure).committed(origin.session)
 
     def commit_hand_edits(self, edits: Iterable[HandEdit]) -> None:
         """Commit hand edits that are in the way of a change; an unusable one stops it."""
         from gitmem.memory.hand_edits import take_in
 
         take_in(self._bundle, edits, strict=True)
-
-    def commit_all_hand_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
-        """Commit every hand edit, as kind `edit`; one that cannot be committed stops it when `strict`."""
-        from gitmem.memory.hand_edits import take_in_all
-
-        return take_in_all(self._bundle, strict=strict, reason=reason)
 
 
 class OpenBundle(Bundle):
@@ -110,9 +105,9 @@ class OpenBundle(Bundle):
             return
         self.recover_journals()
         if purpose == "whole":
-            from gitmem.memory.linked_host import take_host_along
+            from gitmem.memory.mirror.links import before_change
 
-            take_host_along(self)
+            before_change(self)
         self.take_in_edits(strict=False)
 
     def close(self) -> list[Notice]:
@@ -143,10 +138,10 @@ class OpenBundle(Bundle):
         """An agent that keeps files of its own must see what changed; its next session does."""
         if self._opened_at is None or self._opened_at == (tip := self.repository.tip()):
             return []
-        from gitmem.memory.linked_host import bring_host_along
+        from gitmem.memory.mirror.links import after_change
 
         self._opened_at = tip
-        return bring_host_along(self)
+        return after_change(self)
 
     def __enter__(self) -> Self:
         return self
@@ -175,4 +170,6 @@ class OpenBundle(Bundle):
 
     def take_in_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
         """Commit every hand edit; one that cannot be committed stops it when `strict`."""
-        return self.commit_gate.commit_all_hand_edits(strict=strict, reason=reason)
+        from gitmem.memory.hand_edits import take_in_all
+
+        return take_in_all(self, strict=strict, reason=reason)

@@ -6,6 +6,7 @@ every turn and every fact, but with the flush of a full buffer and where somethi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -22,10 +23,12 @@ from gitmem.okf.pages import LogLine
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
     from gitmem.git.repository import Repository
-    from gitmem.memory.edits import Edits
+    from gitmem.memory.edits import Edits, Files
     from gitmem.okf.entries import EntryKey
 
 _QUIET = ("memory", "host", "session", "note")
+_PRIVATE = re.compile(rb"\A---\n(?:(?!---).*\n)*?(?:user|chat): \S")
+"""The page of a session with one user among several."""
 _FAR = 1000
 """So many commits are looked through for the last one that wrote the pages."""
 
@@ -64,7 +67,7 @@ def since_pages(repository: Repository, tip: Oid | None) -> Since:
     lines: list[LogLine] = []
     for change in before.changes(after):
         paths.append(change.path)
-        if change.new is not None and _is_told(change.path):
+        if change.new is not None and _is_told(change.path, after):
             old = before.read_entry(change.old) if change.old is not None else None
             lines += _lines(change.path, old, after.read_entry(change.new))
     return Since(tuple(paths), tuple(lines))
@@ -73,14 +76,18 @@ def since_pages(repository: Repository, tip: Oid | None) -> Since:
 def lines_of(edits: Edits) -> list[LogLine]:
     """Lines about the events and facts that these edits bring."""
     lines: list[LogLine] = []
-    for path in filter(_is_told, edits.paths()):
-        if (new := edits.read(path)) is not None:
+    for path in edits.paths():
+        if _is_told(path, edits) and (new := edits.read(path)) is not None:
             lines += _lines(path, edits.tip.read(path), new)
     return lines
 
 
-def _is_told(path: str) -> bool:
-    return layout.default_type(path) in (layout.SESSION_EVENTS, layout.CURATED_MEMORY)
+def _is_told(path: str, files: Files) -> bool:
+    """Return whether log.md, which all users share, has lines about a file: not about what one of several users said."""
+    kind = layout.default_type(path)
+    if kind == layout.SESSION_EVENTS:
+        return not _PRIVATE.search(files.read(f"{path.rpartition('/')[0]}.md") or b"")
+    return kind == layout.CURATED_MEMORY and not path.startswith(layout.USERS)
 
 
 def _lines(path: str, old: bytes | None, new: bytes) -> list[LogLine]:

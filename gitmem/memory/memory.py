@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from gitmem.memory.lifetime import OpenBundle
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitmem.memory.find.context import Context
     from gitmem.memory.find.recall import About, Order, Reading, Recalled
     from gitmem.memory.find.search import Found
-    from gitmem.memory.gate.quarantine import Quarantine
+    from gitmem.memory.gate.ledger import Ledger
     from gitmem.memory.history.blame import Blamed
     from gitmem.memory.history.digest import Digest
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
@@ -33,16 +33,29 @@ if TYPE_CHECKING:
     from gitmem.memory.history.trace import Traced
     from gitmem.memory.indexing import Indexing
     from gitmem.memory.origin import Origin
-    from gitmem.memory.plans import Plans
+    from gitmem.memory.pages import Plans
     from gitmem.memory.session import Session
     from gitmem.memory.skills.store import Skills
     from gitmem.memory.snapshots import Snapshot, Snapshots
-    from gitmem.memory.sync.engine import Synced
     from gitmem.memory.sync.keeping import Agree
+    from gitmem.memory.sync.sync import Synced
+
+    Date = str | datetime
+
+
+_INHERITED = ("close", "config", "read", "root", "tip", "warnings")
+_MACHINERY = ("index", "session_named")
+_MANY_COMMITS = 1_000
+"""Commits of an import whose index is made in the background."""
 
 
 class Memory(OpenBundle):
-    """One agent's memory. Threads may share it."""
+    """One agent's memory. Threads may share it. Dates are words (`last friday`), ISO dates or datetimes."""
+
+    def __dir__(self) -> list[str]:
+        """List the nouns and verbs of the product, without the machinery that they are made of."""
+        own = (name for name in vars(Memory) if not name.startswith("_") and name not in _MACHINERY)
+        return sorted((*own, *_INHERITED))
 
     def __repr__(self) -> str:
         from gitmem.files import read_file
@@ -54,49 +67,56 @@ class Memory(OpenBundle):
             files = [open_file(path, read_file(os.path.join(self.root, path))) for path in paths]
             entries = sum(len(file.entries) for file in files)
             return f"<Memory {self.root}: {entries} entries, tip {self.tip[:8]}>"
-        except Exception as error:  # noqa: BLE001 (whoever debugs a broken memory needs a repr most)
+        except Exception as error:  # noqa: BLE001 (a broken memory needs a repr most)
             return f"<Memory {self.root}: {type(error).__name__}>"
 
     # Nouns: what has a state of its own
 
     @property
     def curated(self) -> CuratedStore:
+        """The curated store: the facts of MEMORY and USER."""
         from gitmem.memory.curated.store import CuratedStore
 
         return self.part(CuratedStore)
 
     @property
     def sessions(self) -> Sessions:
+        """Sessions, and what was recorded in them."""
         from gitmem.memory.capture.sessions import Sessions
 
         return self.part(Sessions)
 
     @property
     def plans(self) -> Plans:
-        from gitmem.memory.plans import Plans
+        """Plans and their steps."""
+        from gitmem.memory.pages import Plans
 
         return self.part(Plans)
 
     @property
     def skills(self) -> Skills:
+        """Skills: knowledge of how things are done."""
         from gitmem.memory.skills.store import Skills
 
         return self.part(Skills)
 
     @property
     def snapshots(self) -> Snapshots:
+        """Named states."""
         from gitmem.memory.snapshots import Snapshots
 
         return self.part(Snapshots)
 
     @property
-    def quarantine(self) -> Quarantine:
-        from gitmem.memory.gate.quarantine import Quarantine
+    def ledger(self) -> Ledger:
+        """Items that wait for a person, and decisions that were taken here."""
+        from gitmem.memory.gate.ledger import Ledger
 
-        return self.part(Quarantine)
+        return self.part(Ledger)
 
     @property
     def index(self) -> Indexing:
+        """The index behind search."""
         from gitmem.memory.indexing import Indexing
 
         return self.part(Indexing)
@@ -164,18 +184,33 @@ class Memory(OpenBundle):
         origin = self._origin(reason, source, session, derived_from)
         return self.curated.remove(text, target=target, machine=machine, origin=origin)
 
-    def prompt_block(self, *, as_of: str = "HEAD") -> str:
+    def prompt_block(self, *, as_of: Date = "HEAD") -> str:
         """The curated store as it goes into a prompt, byte for byte what a session that begins now would see."""
         from gitmem.memory.curated.prompt_block import freeze
 
-        return freeze(self, revision=as_of).text
+        return freeze(self, revision=_date(as_of)).text
 
-    def session(self, session: str = "", **known: str) -> Session:
+    def session(
+        self,
+        session: str = "",
+        *,
+        agent: str = "",
+        model: str = "",
+        platform: str = "",
+        source: str = "",
+        parent: str = "",
+        title: str = "",
+        user: str = "",
+        chat: str = "",
+        chat_type: str = "",
+    ) -> Session:
         """A session to record in: enter it by `with` or `async with`, or call its start() and end()."""
         from gitmem.memory.session import Session
 
-        known_of: dict[str, Any] = known
-        return Session(self, session, **known_of)
+        about = {"agent": agent, "model": model, "platform": platform, "source": source, "parent": parent}
+        about |= {"title": title, "user": user, "chat": chat, "chat_type": chat_type}
+        known: dict[str, Any] = {name: value for name, value in about.items() if value}
+        return Session(self, session, **known)
 
     def session_named(self, session: str = "") -> str:
         """The session that is meant: the one named, $GITMEM_SESSION's, or the one that is open on this machine."""
@@ -184,11 +219,13 @@ class Memory(OpenBundle):
     # Recording without a session of one's own: written through at once
 
     def record_observation(self, content: str, category: str = "Observation", *, session: str = "") -> str:
+        """Record something that was seen; gives the event's id."""
         return self.record_event("observation", session=session, content=content, category=category)
 
     def record_decision(
         self, decision: str, rationale: str = "", tags: str | Iterable[str] = (), *, session: str = ""
     ) -> str:
+        """Record a decision with its rationale; it becomes a page of its own."""
         return self.record_event(
             "decision", session=session, decision=decision, rationale=rationale, tags=tags
         )
@@ -196,9 +233,11 @@ class Memory(OpenBundle):
     def record_tool_call(
         self, tool_name: str, args: object = None, result: str = "", *, session: str = ""
     ) -> str:
+        """Record a call of a tool with its result."""
         return self.record_event("tool_call", session=session, tool_name=tool_name, args=args, result=result)
 
     def record_turn(self, user: str, assistant: str, *, session: str = "") -> str:
+        """Record what the user said and what was answered."""
         return self.record_event("turn", session=session, user=user, assistant=assistant)
 
     def record_event(self, /, kind: str, *, session: str = "", **fields: object) -> str:
@@ -216,12 +255,6 @@ class Memory(OpenBundle):
 
         return self.part(Recording).register_tool(name, description, schema)
 
-    def nudge(self, turn: int) -> str:
-        """The memory nudge for the turn of that number (from 1), where one is due; else nothing."""
-        from gitmem.memory.distill.nudge import NUDGE, nudge_due
-
-        return NUDGE if nudge_due(turn, self.config.nudge_interval) else ""
-
     # Finding
 
     def search(
@@ -232,12 +265,12 @@ class Memory(OpenBundle):
         tag: str | Iterable[str] = (),
         session: str | Iterable[str] = (),
         agent: str | Iterable[str] = (),
-        since: str = "",
-        until: str = "",
+        since: Date = "",
+        until: Date = "",
         path: str | Iterable[str] = (),
         scope: str = "",
         removed: bool = False,
-        as_of: str = "",
+        as_of: Date = "",
         events: bool = False,
         reader: Reader | None = None,
         limit: int = 10,
@@ -258,12 +291,12 @@ class Memory(OpenBundle):
             tuple(map(self._meant, _values(session))),
             _values(agent),
             _values(tag),
-            since,
-            until,
+            _date(since),
+            _date(until),
             _values(path),
             scope,
             removed,
-            as_of,
+            _date(as_of),
             events=events,
             reader=reader,
         )
@@ -275,8 +308,8 @@ class Memory(OpenBundle):
         *,
         limit: int = 3,
         order: Order = "best",
-        since: str = "",
-        until: str = "",
+        since: Date = "",
+        until: Date = "",
         current: str = "",
         events: bool = False,
         reader: Reader | None = None,
@@ -288,11 +321,11 @@ class Memory(OpenBundle):
         from gitmem.index.filters import Filters
         from gitmem.memory.find.recall import Recall
 
-        wanted = Filters(since=since, until=until, events=events, reader=reader)
+        wanted = Filters(since=_date(since), until=_date(until), events=events, reader=reader)
         current = self.session_named(current)
         found = self.part(Recall)(query, wanted, limit=limit, current=current, order=order)
         if current:
-            from gitmem.memory.capture.recalled import note_recalled
+            from gitmem.memory.capture.recording import note_recalled
 
             note_recalled(self, current, found.entries)
         return found
@@ -350,11 +383,11 @@ class Memory(OpenBundle):
         agent: str | Iterable[str] = (),
         machine: str | Iterable[str] = (),
         path: str | Iterable[str] = (),
-        since: str = "",
-        until: str = "",
+        since: Date = "",
+        until: Date = "",
         text: str = "",
         limit: int | None = None,
-        start: str = "HEAD",
+        start: Date = "HEAD",
     ) -> Iterator[LogEntry]:
         """Commits, newest first, from `start` back; with a text, those that brought or took an entry with it.
 
@@ -373,7 +406,7 @@ class Memory(OpenBundle):
             _values(path),
             *self._between(since, until),
         )
-        found = islice(self.part(History).log(wanted, start=start, text=text), limit)
+        found = islice(self.part(History).log(wanted, start=_date(start), text=text), limit)
         first = list(islice(found, 1))
         names = {
             "kind": wanted.kind,
@@ -384,13 +417,15 @@ class Memory(OpenBundle):
         check_each(self, bool(first), **names, path=wanted.path)
         return chain(first, found)
 
-    def show(self, revision: str = "HEAD") -> ShownCommit:
+    def show(self, revision: Date = "HEAD") -> ShownCommit:
         """A commit, and what it did."""
         from gitmem.memory.history.log import History
 
-        return self.part(History).show(revision)
+        return self.part(History).show(_date(revision))
 
-    def diff(self, a: str | None = None, b: str | None = None, *, session: str = "", path: str = "") -> Diff:
+    def diff(
+        self, a: Date | None = None, b: Date | None = None, *, session: str = "", path: str = ""
+    ) -> Diff:
         """Return what changed, entry by entry, from `a` to `b` or to now; or what one session did.
 
         Without either: what was edited by hand and not committed yet.
@@ -404,31 +439,31 @@ class Memory(OpenBundle):
                 raise UsageError("Give revisions or a session, not both.")
             return history.of_session(self._meant(session), path)
         if a:
-            return history.between(self.resolve(a), self.resolve(b or "HEAD"), path)
+            return history.between(self.resolve(_date(a)), self.resolve(_date(b or "HEAD")), path)
         if b:
             raise UsageError(f"Say what to compare {b} with.")
         return history.of_work_tree(path)
 
-    def blame(self, path: str, *, removed: bool = False, as_of: str = "HEAD") -> list[Blamed]:
-        """For every entry of a file: when it came, from whom and why; `removed` also tells of those that are gone."""
+    def blame(self, path: str, *, removed: bool = False, as_of: Date = "HEAD") -> list[Blamed]:
+        """For every entry of a file: when it was added, by whom and why; `removed` lists those that are gone too."""
         from gitmem.memory.history.blame import blame_of
 
-        return blame_of(self, path, revision=as_of, removed=removed)
+        return blame_of(self, path, revision=_date(as_of), removed=removed)
 
     def trace(self, text: str) -> Traced:
-        """Return where a text, or an entry by its id, came from, and the sessions that it reached while it was there."""
+        """Return where a text, or an entry by its id, came from, what it was before, who saw it and what follows from it."""
         from gitmem.memory.history.trace import trace
         from gitmem.memory.ids import text_meant
 
         return trace(self, text_meant(self.index.current(), text))
 
-    def digest(self, since: str = "1 week ago", until: str = "now") -> Digest:
+    def digest(self, since: Date = "1 week ago", until: Date = "now") -> Digest:
         """Return what was learned, changed, decided, done and taken back in a stretch of time, and what waits for a
         person.
         """
         from gitmem.memory.history.digest import digest
 
-        return digest(self, self.moment(since, start=True), self.moment(until))
+        return digest(self, self.moment(_date(since), start=True), self.moment(_date(until)))
 
     def read_log(self) -> str:
         """The text of log.md with what was committed since it was written, as an agent may read it."""
@@ -451,12 +486,11 @@ class Memory(OpenBundle):
         agent: str | Iterable[str] = (),
         machine: str | Iterable[str] = (),
         source: str | Iterable[str] = (),
-        since: str = "",
-        until: str = "",
+        since: Date = "",
+        until: Date = "",
         text: str | Iterable[str] = (),
         path: str | Iterable[str] = (),
         derived: bool = False,
-        reached: bool | Literal["turn", "all"] = False,
         keep_record: bool = False,
         reason: str = "",
         dry_run: bool = False,
@@ -465,22 +499,18 @@ class Memory(OpenBundle):
 
         They are named, or chosen by what they have in common: all conditions hold, of one with several values any of
         them, and one that chooses nothing is an error. `path` takes back only what is below it, `keep_record` only what
-        was learned: the record of the conversations stays. The answer's `reached` is what was written by sessions
-        that had their entries before them. `derived` also takes what quotes those or shares their names and numbers,
-        `reached="turn"` also what was written in the same turn, and `reached=True` all of it. What goes is retracted:
-        no merge and no restore brings it back.
+        was learned: the record of the conversations stays. The answer's `derived` is what was written because of their
+        entries, by sessions that had them before them; with `derived` it is taken back too. What goes is retracted: no
+        merge and no restore brings it back.
         """
         from dataclasses import replace
 
         from gitmem.errors import UsageError
         from gitmem.memory.history.revert import Undo
-        from gitmem.memory.history.select import Reaching, Selection, select
+        from gitmem.memory.history.select import Selection, select
 
         self._ready_for_change(dry_run)
         named, span = tuple(map(self.resolve, commits)), self._between(since, until)
-        reach: Reaching = (
-            reached if isinstance(reached, str) else "all" if reached else "derived" if derived else ""
-        )
         wanted = Selection(
             named,
             session=tuple(map(self._meant, _values(session))),
@@ -491,7 +521,7 @@ class Memory(OpenBundle):
             path=tuple(one.rstrip("/") for one in _values(path)),
             since=span[0],
             until=span[1],
-            reach=reach,
+            derived=derived,
             keep_record=keep_record,
         )
         if wanted.is_empty:
@@ -506,26 +536,29 @@ class Memory(OpenBundle):
             picks=found.picks,
             within=wanted.takes if wanted.is_partial else None,
         )
-        return replace(done, reached=found.reached)
+        return replace(done, derived=found.derived)
 
     def restore(
         self,
-        revision: str,
+        revision: Date,
         *,
         paths: str | Iterable[str] = (),
-        keep_sessions: bool = False,
+        everything: bool = False,
         reason: str = "",
         dry_run: bool = False,
     ) -> Restored:
-        """Put the memory back to a revision, whole or below some paths; what was retracted since stays out."""
+        """Put facts, decisions, notes, plans and skills back to a revision; what was retracted since stays out.
+
+        `everything` takes the record of conversations back too, `paths` only what is below them.
+        """
         from gitmem.memory.history.restore import restore
 
         self._ready_for_change(dry_run)
         return restore(
             self,
-            revision,
+            _date(revision),
             paths=[paths] if isinstance(paths, str) else list(paths),
-            keep_sessions=keep_sessions,
+            everything=everything,
             dry_run=dry_run,
             origin=self.origin(reason=reason),
         )
@@ -546,7 +579,7 @@ class Memory(OpenBundle):
         return self.part(Undo).undo(origin=self.origin(), dry_run=dry_run, much=much)
 
     def redo(self, *, dry_run: bool = False) -> Reverted:
-        """Take back the last undo: what it took back comes again."""
+        """Take back the last undo: what it took back returns."""
         from gitmem.memory.history.revert import Undo
 
         self._ready_for_change(dry_run)
@@ -564,10 +597,12 @@ class Memory(OpenBundle):
         self,
         *,
         text: str = "",
+        regex: str = "",
         secret: str = "",
         entry: str = "",
         path: str = "",
         session: str = "",
+        person: str = "",
         reason: str = "",
         by: str = "",
         dry_run: bool = False,
@@ -575,17 +610,21 @@ class Memory(OpenBundle):
     ) -> Erased:
         """Erase something for good, from every commit, snapshot and file here: a text, an entry, a path or a session.
 
-        `secret` is `COMMIT:PATH`, and means the secrets in that file. A receipt stays in `config/erased.md`, which keeps
-        it from coming back; it cannot be undone.
+        A text is found as whole words, in upper or lower case and in every form that a memory writes it in; `regex` is
+        matched as it is. `person` takes names with commas between them, and what names a person goes whole. `secret` is
+        `COMMIT:PATH`, and means the secrets in that file. A receipt stays in `config/erased.md`; it cannot be undone.
         """
         from gitmem.errors import UsageError
         from gitmem.memory.erase.eraser import Eraser
-        from gitmem.memory.erase.selection import Asked
+        from gitmem.memory.erase.selection import EraseRequest
 
-        given = {"text": text, "secret": secret, "entry": entry, "path": path, "session": session}
-        asked = [Asked(what, name) for what, name in given.items() if name]  # type: ignore[arg-type]
+        given = {"text": text, "regex": regex, "secret": secret, "entry": entry}
+        given |= {"path": path, "session": session, "person": person}
+        asked = [EraseRequest(what, name) for what, name in given.items() if name]  # type: ignore[arg-type]
         if len(asked) != 1:
-            raise UsageError("Say what to erase: one text, secret, entry, path or session.")
+            raise UsageError(
+                "Say what to erase: one text, expression, secret, entry, path, session or person."
+            )
         self.flush_buffers()
         self._ready_for_change(dry_run)
         who = by or self.world.person or self.config.agent_id
@@ -593,21 +632,21 @@ class Memory(OpenBundle):
 
     # Other programs
 
-    def export(self, form: str, where: str, *, by: str = "topic", overwrite: bool = False) -> Exported:
-        """Write the memory for other programs: okf, hermes, markdown, jsonl, agents-md or bundle; nothing here changes.
+    def export(self, form: str, where: str, *, overwrite: bool = False) -> Exported:
+        """Write the memory for other programs: okf, markdown, jsonl or agents-md; nothing here changes.
 
         Files that are there stay unless `overwrite`. Of AGENTS.md only the block between gitmem's markers is written.
         """
         from gitmem.memory.exchange.exporting import export
 
-        return export(self, form, where, by=by, overwrite=overwrite)  # type: ignore[arg-type]
+        return export(self, form, where, overwrite=overwrite)  # type: ignore[arg-type]
 
     def bring_in(
         self,
         form: str,
         where: str,
         *,
-        since: str = "",
+        since: Date = "",
         sessions: bool = False,
         dry_run: bool = False,
         progress: Callable[[Imported], None] | None = None,
@@ -622,12 +661,18 @@ class Memory(OpenBundle):
         from gitmem.memory.exchange.importing import Importer
 
         self._ready_for_change(dry_run)
+        if not dry_run:
+            self.index.current()  # readers have it while what is imported is indexed in the background
         importer = Importer(self, form, dry_run=dry_run)
-        begun = self.moment(since, start=True).timestamp() if since else 0.0
+        begun = self.moment(_date(since), start=True).timestamp() if since else 0.0
         found = pieces(form, where, importer, since=begun, sessions=sessions)
         done = importer.run(found, progress or (lambda _: None))
         if not dry_run and done.entries:
             archive_overfull(self)
+        if done.commits >= _MANY_COMMITS:
+            from gitmem import background
+
+            background.start(self.root, "gc", "--auto", env=self.world.env)
         return done
 
     # Other machines
@@ -645,6 +690,7 @@ class Memory(OpenBundle):
         progress: Callable[[str], None] | None = None,
         agree: Agree | None = None,
         accept_erasure: bool = False,
+        leave_out: bool = False,
         fold: bool = False,
     ) -> Synced:
         """Bring this memory and a remote together: fetch, check, fold, push. `from_file` takes in a bundle file instead.
@@ -652,10 +698,10 @@ class Memory(OpenBundle):
         What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage. One sync
         of a memory runs at a time: another one is waited for, so many seconds. `agree` asks whether more than half of a
         store, or what a person verified here, may go; without it that stays. `accept_erasure` erases here, for good, what
-        was erased on another machine and the remote's receipts name. `fold` says that this machine is to fold what other
-        machines left on branches, however many others could do it.
+        was erased on another machine; with `leave_out` unsent commits that hold it go too. `fold` says that this machine
+        is to fold what other machines left on branches, however many others could do it.
         """
-        from gitmem.memory.sync.engine import Sync
+        from gitmem.memory.sync.sync import Sync
 
         self._ready_for_change(dry_run)
         syncing = Sync(
@@ -665,6 +711,7 @@ class Memory(OpenBundle):
             progress=progress,
             agree=agree,
             accept_erasure=accept_erasure,
+            leave_out=leave_out,
             folds=fold,
         )
         if from_file:
@@ -678,8 +725,9 @@ class Memory(OpenBundle):
         if not dry_run:
             self.prepare("whole")
 
-    def _between(self, since: str, until: str) -> tuple[datetime | None, datetime | None]:
-        return self.moment(since, start=True) if since else None, self.moment(until) if until else None
+    def _between(self, since: Date, until: Date) -> tuple[datetime | None, datetime | None]:
+        begin = self.moment(_date(since), start=True) if since else None
+        return begin, self.moment(_date(until)) if until else None
 
     def _meant(self, session: str) -> str:
         """The session that a reader names; most name none."""
@@ -697,3 +745,8 @@ class Memory(OpenBundle):
 def _values(given: str | Iterable[str]) -> tuple[str, ...]:
     """Return what a condition may be: one value, several, or (empty) anything."""
     return tuple(filter(None, (given,) if isinstance(given, str) else given))
+
+
+def _date(given: Date) -> str:
+    """Return a date as a person would write it."""
+    return given if isinstance(given, str) else given.isoformat()

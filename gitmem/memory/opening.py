@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 from gitmem import config as settings
 from gitmem.config import Config
-from gitmem.errors import BundleNotFound, BundleUnusable, UsageError
+from gitmem.errors import BundleNotFound, BundleUnusable, GitMemError, UsageError
 from gitmem.files import read_file, read_settings
+from gitmem.git.commit_graph import strangers
+from gitmem.git.git_directory import open_repository, rejoin
+from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository, rejoin
-from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
+from gitmem.locate import enlist, holds_files, is_bundle, is_repository, memories, upwards
 from gitmem.memory.lifetime import Purpose
 from gitmem.memory.memory import Memory
 from gitmem.notices import Notice
@@ -25,16 +29,28 @@ from gitmem.state import CONFIG, LocalState
 from gitmem.world import World
 
 _PROJECT = ".memory"
-_HOW_TO_MAKE = "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
+_HOW_TO_MAKE = "Create one with `gitmem init`, or name one with -C or $GITMEM_BUNDLE."
 
 
 def open_bundle(
-    world: World, path: str = "", purpose: Purpose = "write", *, config: Config | None = None, **given: Any
+    world: World,
+    path: str = "",
+    purpose: Purpose = "write",
+    *,
+    config: Config | None = None,
+    foreign: bool = False,
+    **given: Any,
 ) -> Memory:
-    """The bundle at `path`, or the one that `find_root` finds; `given` are settings that go before all others."""
+    """The bundle at `path`, or the one that `find_root` finds; `given` are settings that go before all others.
+
+    A `foreign` one is only read: its own state is not looked at, and its entries are unconfirmed.
+    """
     root = world.path(path) if path else find_root(world)
     _rejoin_own(world, root)
     repository = open_repository(root, world)
+    if foreign:
+        scratch = tempfile.TemporaryDirectory(prefix="gitmem-")
+        repository.only_read(LocalState(scratch.name))
     config = config or config_for(world, repository.state)
     memory = Memory(repository, with_settings(config, given), world)
     if memory.config.redact.iban:
@@ -45,11 +61,13 @@ def open_bundle(
         memory.report(Notice("setting-ignored", key, settings.GIT_DIR_CONFIG))
     if purpose != "as is":
         _refuse_without_main(repository)
-    if not is_bundle(repository.root):
+    if foreign:
+        memory.on_close(scratch.cleanup)
+    elif not is_bundle(repository.root):
         _refuse_without_main(repository)
         if holds_files(repository.root):
-            raise _of_others(world, repository.root)
-        raise BundleUnusable(f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE)
+            raise of_others(world, repository.root)
+        raise BundleUnusable(f"{repository.root} is a git repository, but not a memory.", hint=_HOW_TO_MAKE)
     memory.prepare(purpose)
     return memory
 
@@ -60,7 +78,7 @@ def _refuse_without_main(repository: Repository) -> None:
 
         refuse_history_elsewhere(repository)
         raise BundleNotFound(
-            f"{repository.root} is a repository without commits, not a bundle yet.",
+            f"{repository.root} is a repository without commits, not a memory yet.",
             hint="Make it one with `gitmem init .`.",
         )
 
@@ -68,32 +86,92 @@ def _refuse_without_main(repository: Repository) -> None:
 # --- where it is -----------------------------------------------------------------------------------------
 
 
-def find_root(world: World, chosen: str = "") -> str:
-    """The bundle that is meant: chosen, $GITMEM_BUNDLE, the nearest above, the Hermes home's, the settings'."""
+def find_root(world: World, chosen: str = "", *, by_place: bool = True) -> str:
+    """The memory that is meant: chosen, $GITMEM_BUNDLE, the nearest above that is in the user's list, the user's own.
+
+    Without `by_place` the working directory is not looked at: an agent may have been started anywhere.
+    """
     chosen = chosen or world.env.get("GITMEM_BUNDLE", "")
     if chosen:
         _rejoin_own(world, world.path(chosen))
-        return _chosen(world, world.path(chosen))
-    here = world.path(".")
-    if nearest := nearest_bundle(here) or _of_project(here):
-        return nearest
+        return _chosen(world.path(chosen))
+    here = world.path(".") if by_place else ""
+    known = set(memories(world))
+    for path in _around(here) if by_place else ():
+        if os.path.realpath(path) in known and is_bundle(path):
+            return path
     for path in _own_places(world):
         _rejoin_own(world, path)
         if is_bundle(path):
             return path
-    if holds_files(here):
-        raise _of_others(world, here) if is_repository(here) else _without_history(here)
-    some_repository = next((above for above in upwards(here) if is_repository(above)), "")
+    if passed := passed_by(world) if by_place else "":
+        raise of_others(world, passed) if is_repository(passed) else _without_history(passed)
+    some_repository = next((above for above in upwards(here) if is_repository(above)), "") if by_place else ""
     if some_repository:  # opening it says what is wrong with it
         return some_repository
-    raise BundleNotFound(f"There is no bundle in {here} or above it.", hint=_HOW_TO_MAKE)
+    where = f"in {here} or above it" if by_place else f"in {default_root(world)}"
+    raise BundleNotFound(f"There is no memory {where}.", hint=_HOW_TO_MAKE)
 
 
-def _chosen(world: World, path: str) -> str:
+def _around(here: str) -> Iterator[str]:
+    """Directories that may be the memory of a place: those above, and the one of the project."""
+    yield from upwards(here)
+    root = next((above for above in upwards(here) if is_repository(above)), "")
+    if root:
+        yield os.path.join(root, _PROJECT)
+
+
+def passed_by(world: World) -> str:
+    """The nearest directory that looks like a memory and is not in the user's list; empty where there is none."""
+    known = set(memories(world))
+    for path in _around(world.path(".")):
+        if holds_files(path):
+            return "" if os.path.realpath(path) in known and is_bundle(path) else path
+    return ""
+
+
+def is_trusted(world: World, root: str) -> bool:
+    """Return whether a memory is the user's: in their list, in a place of their own, or a plain clone of one of these."""
+    place = os.path.realpath(root)
+    known = memories(world)
+    if is_bundle(root):
+        return place in known or place in map(os.path.realpath, _own_places(world))
+    if not is_repository(root) or not any(_has_all(world, one, root) for one in known):
+        return False
+    trust(world, root)
+    return True
+
+
+def _has_all(world: World, mine: str, root: str) -> bool:
+    """Return whether a memory of the user's has the whole history of a clone that nothing was done to since."""
+    try:
+        clone, repository = open_repository(root, world), open_repository(mine, world)
+        tip, main = clone.tip(), repository.tip()
+        if (
+            tip is None
+            or main is None
+            or tip not in repository.store
+            or len(list(clone.refs.moves(BRANCH))) > 1
+        ):
+            return False
+        return not strangers(repository, {tip}, main)
+    except GitMemError:
+        return False
+
+
+def trust(world: World, root: str, python: str = sys.executable) -> None:
+    """Take a memory that others made, or that was moved, for the user's own."""
+    from gitmem.memory.upkeep.create import create
+
+    create(world, root, config=config_for(world), python=python)
+    enlist(world, root)
+
+
+def _chosen(path: str) -> str:
     if not os.path.isdir(path):
         raise BundleNotFound(f"There is no directory {path}.", hint=_HOW_TO_MAKE)
-    if holds_files(path) and not is_bundle(path):
-        raise _of_others(world, path) if is_repository(path) else _without_history(path)
+    if holds_files(path) and not is_repository(path):
+        raise _without_history(path)
     return path
 
 
@@ -146,13 +224,6 @@ def leave_out(root: str) -> None:
             file.write(("" if not text or text.endswith("\n") else "\n") + line + "\n")
 
 
-def _of_project(here: str) -> str:
-    """The memory in `.memory/` of the project that a directory belongs to; empty where it has none."""
-    root = next((above for above in upwards(here) if is_repository(above)), "")
-    place = os.path.join(root, _PROJECT)
-    return place if root and is_bundle(place) else ""
-
-
 def _rejoin_own(world: World, root: str) -> None:
     if not os.path.lexists(os.path.join(root, ".git")) and os.path.isdir(f"{root}.git"):
         places = map(os.path.realpath, _own_places(world))
@@ -168,24 +239,25 @@ def configured_root(world: World) -> str:
 
 def refuse_inside_a_bundle(path: str) -> None:
     """Refuse a place for a new bundle that belongs to another one."""
-    above = nearest_bundle(os.path.dirname(path))
+    above = next((one for one in upwards(os.path.dirname(path)) if is_bundle(one)), "")
     if above and os.path.dirname(path) != path:
-        raise BundleUnusable(f"{path} is inside the bundle {above}: make the new one elsewhere.")
+        raise BundleUnusable(f"{path} is inside the memory {above}: create the new one elsewhere.")
 
 
-def _of_others(world: World, path: str) -> BundleUnusable:
+def of_others(world: World, path: str) -> BundleUnusable:
+    """The refusal of a memory that is not in the user's list."""
     open_repository(
         path, world
     )  # a linked work tree, or one whose git directory is gone, is refused for that
     return BundleUnusable(
-        f"{path} holds a memory that nothing on this machine made or took in: it may be anybody's.",
-        hint=f"If it is yours, run `gitmem init {shlex.quote(path)}`; else `gitmem clone` makes one that is checked.",
+        f"{path} looks like a memory and is not in your list: it is not opened.",
+        hint=f"If it is yours, run `gitmem trust {shlex.quote(path)}`; `gitmem -C` only reads it.",
     )
 
 
 def _without_history(path: str) -> BundleNotFound:
     return BundleNotFound(
-        f"{path} holds the files of a bundle, but it is not a git repository.",
+        f"{path} holds the files of a memory, but it is not a git repository.",
         hint="Restore its git directory from a backup, or begin a new history with `gitmem init .`.",
     )
 
@@ -200,8 +272,17 @@ def config_for(world: World, state: LocalState | None = None) -> Config:
         read_settings(state.path(CONFIG), settings.GIT_DIR_CONFIG) if state else "",
         read_settings(os.path.join(home, "gitmem.yaml"), settings.HERMES_YAML),
         read_settings(os.path.join(home, "config.yaml"), settings.HERMES_CONFIG),
+        read_settings(os.path.join(world.config_home, "config.yaml"), settings.USER_YAML)
+        if world.config_home
+        else "",
     ]
     return settings.resolve(world.env, settings.sources(*texts), hostname=world.hostname)
+
+
+def by_caller(config: Config, world: World) -> Config:
+    """The settings with the author of what is written: the agent that runs this, else the person; unless one is set."""
+    author = world.agent or world.person
+    return replace(config, agent_id=author) if author and config.origin("agent_id") == "default" else config
 
 
 def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
@@ -210,4 +291,4 @@ def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
     for name in given:
         if name not in known:
             raise UsageError(f"There is no setting {name!r}: the settings are {', '.join(sorted(known))}.")
-    return replace(config, **given) if given else config
+    return config.given(given) if given else config

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from gitmem.okf.entries import turns_of
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
 Trigger = Literal[
     "session-end", "buffer-max", "plan-complete", "explicit", "pre-compress", "turn", "shutdown", ""
 ]
+RELEASED = "released by "
+"""How the source of a change begins that a person let in."""
+LOST = " lost "
+"""In the subject of a hand edit that took most of a store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +25,8 @@ class Origin:
     """Provenance of one change; empty fields are left out of the commit."""
 
     session: str = ""
+    turn: str = ""
+    """The turn of the conversation that made it, with the tool call where that is known: `3fa2c1d0e4b5#call_9`."""
     parent_session: str = ""
     agent: str = ""
     machine: str = ""
@@ -30,10 +38,14 @@ class Origin:
     derived_from: tuple[str, ...] = ()
     at: float = 0.0
     """When it was made, where that was before it is committed."""
+    user: str = ""
+    """The page of the user whose session made it, where several talk to one agent."""
 
     def trailers(self) -> dict[str, str | tuple[str, ...]]:
         """The trailers of a commit with this origin: `Parent-Session` and so on."""
-        told = (one.name for one in fields(self) if one.name != "at")  # that is the author's date
+        told = (
+            one.name for one in fields(self) if one.name not in ("at", "user")
+        )  # the author's date; a place
         return {name.replace("_", "-").title(): getattr(self, name) for name in told}
 
     def because(self, trigger: Trigger, reason: str = "") -> Origin:
@@ -54,6 +66,12 @@ class Origin:
             reason=redact(self.reason) if self.reason else "",
             source=redact(self.source) if self.source else "",
         )
+
+
+def written_by(origin: Origin | None, known: Mapping[str, object] = {}) -> dict[str, Any]:
+    """Return what links an entry, or the front matter of a concept, to the turn that wrote it and to those `known`."""
+    turn = origin.turn if origin is not None else ""
+    return {"turns": sorted({*turns_of(known), turn})} if turn else {}
 
 
 def source_trailer(came_from: Iterable[str], origin: Origin) -> dict[str, tuple[str, ...]]:
@@ -77,7 +95,7 @@ def _place(source: str) -> str:
     return (rest if mark and scheme.isalnum() else source).rstrip("/")
 
 
-class SessionFacts(Protocol):
+class SessionIdentity(Protocol):
     """Facts about a session that belong to the origin of a change."""
 
     @property
@@ -90,9 +108,15 @@ class SessionFacts(Protocol):
     def platform(self) -> str: ...
     @property
     def model(self) -> str: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def chat(self) -> str: ...
+    @property
+    def chat_type(self) -> str: ...
 
 
-def origin_of(config: Config, session: SessionFacts) -> Origin:
+def origin_of(config: Config, session: SessionIdentity) -> Origin:
     """The origin of what a session writes."""
     return Origin(
         session=session.id,
@@ -101,4 +125,14 @@ def origin_of(config: Config, session: SessionFacts) -> Origin:
         machine=config.machine,
         platform=session.platform,
         model=session.model,
+        user=page_of(config, session),
     )
+
+
+def page_of(config: Config, session: SessionIdentity) -> str:
+    """The page of the user of a session; empty where one person has the memory, or a team wants one profile."""
+    from gitmem.index.readers import Reader
+
+    if config.users == "shared":
+        return ""
+    return Reader(session.platform, session.user, session.chat, session.chat_type).page

@@ -1,25 +1,32 @@
-"""Meaning of a printed id: a session, an entry of the curated store, or a pending item.
-
-Commits, snapshots and files are named as revisions and paths; everything else that gitmem prints is found here.
-"""
+"""Meaning of a printed id: a commit, a snapshot, a session, an entry of the curated store, a pending item, an event."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import shlex
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gitmem.errors import UnknownRevision
+from gitmem.errors import FoundSomething, UnknownRevision
+from gitmem.memory.find.links import backlinks_of, links_of
+from gitmem.memory.ids import event_meant
+from gitmem.okf.files import open_file
+from gitmem.okf.short_ids import bounds, looks_like_id
 
 if TYPE_CHECKING:
     from gitmem.memory.capture.session_page import SessionState
+    from gitmem.memory.find.links import Edge
+    from gitmem.memory.find.recall import Reading
     from gitmem.memory.history.blame import Blamed
-    from gitmem.memory.history.log import LogEntry
+    from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
     from gitmem.memory.memory import Memory
     from gitmem.memory.review import Item
-    from gitmem.okf.entries import Change
+    from gitmem.memory.snapshots import Snapshot
+    from gitmem.okf.entries import Change, Entry
 
 _SHORTEST = 6
 """Characters of an entry's id that say which one is meant."""
+_MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +47,145 @@ class ShownEntry:
     story: Blamed
 
 
-def meant(memory: Memory, typed: str) -> ShownSession | ShownEntry | Item | None:
+@dataclass(frozen=True, slots=True)
+class ShownSnapshot:
+    """A snapshot, and what changed since."""
+
+    snapshot: Snapshot
+    since: Diff
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file as it was at a commit; a page of the present memory with its links."""
+
+    path: str
+    commit: str
+    data: bytes = field(repr=False)
+    links: tuple[Edge, ...] = ()
+    backlinks: tuple[Edge, ...] = ()
+
+    @property
+    def text(self) -> str | None:
+        """The text; None where it is not UTF-8."""
+        try:
+            return self.data.decode()
+        except UnicodeDecodeError:
+            return None
+
+    @property
+    def kind(self) -> str:
+        return open_file(self.path, self.data).kind
+
+    @property
+    def entries(self) -> list[Entry]:
+        return list(open_file(self.path, self.data).entries.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDirectory:
+    """A directory as it was at a commit."""
+
+    path: str
+    commit: str
+    names: tuple[str, ...]
+    kind: str = "directory"
+
+
+def shown_file(memory: Memory, path: str, revision: str) -> ShownFile | ShownDirectory:
+    """Read a file or a directory as it was at a revision."""
+    commit = memory.resolve(revision)
+    tree = memory.repository.tree(commit)
+    found = tree.entry(path)
+    if found is None:
+        raise _no_such_file(memory, path, revision)
+    if found.is_directory:
+        names = sorted(tree.names(path).items())
+        return ShownDirectory(path, commit, tuple(name + "/" * one.is_directory for name, one in names))
+    is_page = path.endswith(".md") and not path.startswith(("memories/", "sessions/"))
+    if commit != memory.tip or not is_page:
+        return ShownFile(path, commit, tree.read_entry(found))
+    return ShownFile(path, commit, tree.read_entry(found), links_of(memory, path), backlinks_of(memory, path))
+
+
+def _no_such_file(memory: Memory, path: str, revision: str) -> UnknownRevision:
+    where = "in the memory" if revision == "HEAD" else f"at {revision}"
+    hint = f"`gitmem log --path {shlex.quote(path)}` shows whether there ever was one."
+    if os.path.lexists(memory.repository.worktree.path(path)):
+        hint = "It is not committed yet: run `gitmem commit`."
+    return UnknownRevision(f"There is no file {path} {where}.", hint=hint)
+
+
+def meant(
+    memory: Memory, typed: str
+) -> ShownCommit | ShownSession | ShownEntry | ShownSnapshot | Item | Reading | None:
     """Find what an id names; None where it names nothing that is printed."""
-    return _session(memory, typed) or _entry(memory, typed) or _pending(memory, typed)
+    for look in (_snapshot, _commit, _session, _entry, _pending, _event):
+        if (found := look(memory, typed)) is not None:
+            return found
+    return None
+
+
+def revision_of(memory: Memory, typed: str) -> str:
+    """The revision that a printed id names: its own, the state before a session, or the commit that wrote an entry."""
+    try:
+        memory.resolve(typed)
+    except UnknownRevision:
+        if (shown := _session(memory, typed)) is not None:
+            return f"session:{shown.state.id}"
+        if (entry := _entry(memory, typed)) is not None:
+            return entry.story.changed.id
+        if looks_like_id(typed) and (commits := _wrote(memory, typed)):
+            return commits[-1]
+        if (item := _pending(memory, typed)) is not None:
+            raise FoundSomething(
+                f"{item.id} waits for a person and is not in the memory yet.",
+                hint=f"Look at it with `gitmem review {item.id}`.",
+            ) from None
+        raise
+    return typed
+
+
+def whole_id(memory: Memory, typed: str) -> str:
+    """The whole id of the event that is meant; what was typed where it is none."""
+    try:
+        return event_meant(memory.index.current(), typed).key if looks_like_id(typed) else typed
+    except UnknownRevision:
+        return typed
+
+
+def _wrote(memory: Memory, typed: str) -> list[str]:
+    """The commits that wrote the entries or events with an id, also of those that are gone; the last one last."""
+    index = memory.index.current()
+    spans = [
+        span for space in ("§", "event") for span in index.spans_of_id(space, *bounds(typed), limit=_MOST)
+    ]
+    return [span.commit for span in sorted(spans, key=lambda span: span.from_seq)]
+
+
+def _snapshot(memory: Memory, typed: str) -> ShownSnapshot | None:
+    if not memory.snapshots.has(typed):
+        return None
+    one = memory.snapshots.get(typed)
+    return ShownSnapshot(one, memory.diff(one.commit))
+
+
+def _commit(memory: Memory, typed: str) -> ShownCommit | None:
+    if typed.startswith("session:"):
+        return None
+    try:
+        return memory.show(typed)
+    except UnknownRevision:
+        return None
+
+
+def _event(memory: Memory, typed: str) -> Reading | None:
+    if not looks_like_id(typed):
+        return None
+    try:
+        return memory.read_session("", around=event_meant(memory.index.current(), typed).key)
+    except UnknownRevision:
+        return None
 
 
 def _session(memory: Memory, typed: str) -> ShownSession | None:

@@ -51,6 +51,8 @@ class Provenance:
 
     def is_made_here(self, oid: Oid) -> bool:
         """Return whether `main` came to this commit by making it."""
+        if self._repository.is_foreign:
+            return False
         while oid not in self._made:
             move = next(self._moves, None)  # newest first, as a log is read
             if move is None:
@@ -104,7 +106,7 @@ class Vouching:
 
     def vouches(self, oid: Oid, *, kind: str, machine: str, source: str) -> bool:
         """By what a commit says of itself, and whether it was made here."""
-        from gitmem.safety.heard import RELEASED
+        from gitmem.memory.origin import RELEASED
 
         by_a_person = kind == "edit" or source.startswith(RELEASED)
         return by_a_person and machine == self._machine and self._provenance.is_made_here(oid)

@@ -14,7 +14,7 @@ from gitmem.git.tree_diff import TreeChange, TreeDiff
 from gitmem.index.documents import appended, documents_of, is_part, session_of
 from gitmem.index.links import targets
 from gitmem.index.records import Document, SessionFacts
-from gitmem.index.writer import CommitFacts, Origin, Writer
+from gitmem.index.writer import CommitFacts, CommitOrigin, Writer
 from gitmem.memory.provenance import Vouching
 from gitmem.memory.retraction import retracts
 from gitmem.okf import layout
@@ -37,6 +37,7 @@ class _File:
     documents: dict[EntryKey, Document]
     links: list[str]
     session: SessionFacts | None = None
+    blocks: tuple[str, ...] = ()
 
 
 class Replay:
@@ -71,7 +72,11 @@ class Replay:
                 self._file(change, origin, brought, seq)
 
     def _file(
-        self, change: TreeChange, origin: Origin, brought: dict[tuple[str, EntryKey], Origin], seq: int
+        self,
+        change: TreeChange,
+        origin: CommitOrigin,
+        brought: dict[tuple[str, EntryKey], CommitOrigin],
+        seq: int,
     ) -> None:
         path = change.path
         before = self._read(path, change.old)
@@ -92,6 +97,8 @@ class Replay:
                 self._writer.end_session(path, seq)
             if after.session is not None:
                 self._writer.session(after.session, seq)
+        if after.session is not None and after.blocks != before.blocks:
+            self._writer.blocks(after.session.name, after.blocks, seq)
         if before.links or after.links:
             self._writer.unlink(path, [link for link in before.links if link not in after.links], seq)
             self._writer.link(path, [link for link in after.links if link not in before.links], seq)
@@ -111,9 +118,9 @@ class Replay:
 
     # Merges
 
-    def _side(self, merge: Commit, seq: int) -> dict[tuple[str, EntryKey], Origin]:
+    def _side(self, merge: Commit, seq: int) -> dict[tuple[str, EntryKey], CommitOrigin]:
         """Take in the commits that a merge brought; gives the origin of what each of them added."""
-        origins: dict[tuple[str, EntryKey], Origin] = {}
+        origins: dict[tuple[str, EntryKey], CommitOrigin] = {}
         for commit in reversed(self._brought_by(merge)):
             changes = list(self._diff.of_commit(commit))
             own = changes if len(commit.parents) < 2 else self._own_changes(commit, changes)
@@ -160,13 +167,15 @@ class Replay:
             change for change in changes if all(other.entry(change.path) != change.new for other in others)
         ]
 
-    def _origin(self, facts: CommitFacts, number: int) -> Origin:
+    def _origin(self, facts: CommitFacts, number: int) -> CommitOrigin:
         """Return what a commit says of the texts that came with it, and whether a person here stands behind it."""
         at = stamp(of_seconds(facts.time))
         vouched = self._vouching.vouches(
             facts.oid, kind=facts.kind, machine=facts.first("Machine"), source=facts.first("Source")
         )
-        return Origin(number, facts.first("Session"), at, vouched)
+        return CommitOrigin(
+            number, facts.first("Session"), at, vouched, facts.first("Turn").partition("#")[0]
+        )
 
     # Files
 
@@ -208,7 +217,7 @@ def _file_of(path: str, data: bytes) -> _File:
     documents = {document.key: document for document in documents_of(path, data)}
     # What was said in a conversation is not a link between files.
     links = targets(path, data.decode("utf-8", "replace")) if documents and not is_part(path) else []
-    return _File(data, documents, links, session_of(path, data))
+    return _File(data, documents, links, *session_of(path, data))
 
 
 def _may_hold_documents(path: str) -> bool:

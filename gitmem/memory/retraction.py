@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 from gitmem.errors import InvalidContent
@@ -10,7 +10,7 @@ from gitmem.memory.edits import Files, ListedFiles, WritableFiles
 from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
-from gitmem.okf.entries import BODY, CONCEPT, Entry, EntryKey, retraction_hash
+from gitmem.okf.entries import BODY, CONCEPT, Entry, EntryKey, retraction_hash, turns_of
 from gitmem.okf.files import EntryFile, open_file
 
 State = Literal["reverted", "held", "released"]
@@ -29,6 +29,22 @@ def says_retracted(files: Files, file: EntryFile) -> bool:
     return any(holds(files, name) for name in names_of_sayings(file))
 
 
+def retracted_units(files: Files, file: EntryFile) -> set[EntryKey]:
+    """Return what of a file was retracted in a tree: entries, or the file as a whole."""
+    return {key for key in file.units if is_retracted(files, key, file.path, file.body)}
+
+
+def retractions_of(file: EntryFile) -> set[str]:
+    """Return where the retractions would be that take something of a file away."""
+    return {layout.retraction(retraction_hash(key, file.path, file.body)) for key in file.units}
+
+
+def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:
+    """Tells of an entry whether any of these trees retracts it; their names are read once."""
+    asked = [Retracted(tree) for tree in trees]
+    return lambda key: any(one.has(key) for one in asked)
+
+
 def names_of_sayings(file: EntryFile) -> Iterator[str]:
     """The names under which the text of a concept, and words about it, would be retracted."""
     for key, entry in file.entries.items():
@@ -41,16 +57,20 @@ def _is_said(key: EntryKey) -> bool:
     return key.space != "meta" or key.id in _WORDS
 
 
-def holds(files: Files, name: str) -> bool:
-    """Return whether a retraction of that name is in the tree, and nobody released it since."""
+def holds(files: Files, name: str, *, apart_from: str = "") -> bool:
+    """Return whether a retraction of that name is in the tree, and nobody released it since.
+
+    One that names the turn `apart_from` does not count.
+    """
     where = layout.retraction(name)
     data = files.read(where) if where in files else None
-    return data is not None and retracts(data, where)
+    is_apart = apart_from and data is not None and apart_from in turns_of(_said_in(data, where))
+    return not is_apart and retracts(data, where)
 
 
-def retracts(data: bytes, path: str) -> bool:
-    """Return whether a retraction still holds: one that cannot be read does, one that was released does not."""
-    return _said_in(data, path).get("state") != "released"
+def retracts(data: bytes | None, path: str) -> bool:
+    """Return whether a retraction is there and holds: one that cannot be read does, one that was released does not."""
+    return data is not None and _said_in(data, path).get("state") != "released"
 
 
 def _said_in(data: bytes, path: str) -> Mapping[str, object]:
@@ -87,19 +107,35 @@ def retract(files: WritableFiles, entry: Entry, path: str, *, state: State, at: 
         return
     key = CONCEPT if entry.key == BODY and path not in files else entry.key
     text = open_file(path, entry.source).body if entry.source else entry.text
-    set_state(files, layout.retraction(retraction_hash(key, path, text)), state=state, at=at, origin=origin)
+    where = layout.retraction(retraction_hash(key, path, text))
+    set_state(files, where, state=state, at=at, origin=origin, turns=_turns(entry, path))
 
 
-def set_state(files: WritableFiles, where: str, *, state: State, at: str, origin: Origin) -> None:
-    """Make the retraction at a path hold, or (`released`) not any more; it outdoes what is there."""
+def _turns(entry: Entry, path: str) -> tuple[str, ...]:
+    """The turns that wrote an entry: an event's own, else those that its list or its front matter names."""
+    if entry.key.space == "event":
+        return (entry.turn or entry.key.id,)
+    meta = open_file(path, entry.source).front if entry.source else entry.extra
+    return turns_of(meta)
+
+
+def set_state(
+    files: WritableFiles, where: str, *, state: State, at: str, origin: Origin, turns: Iterable[str] = ()
+) -> None:
+    """Make the retraction at a path hold, or (`released`) not any more; it outdoes what is there.
+
+    `turns` are those that wrote what it is about; they are added to those that it names.
+    """
     data = files.read(where)
     counter = 0
+    every = sorted(turns)
     if data is not None:
         found = _said_in(data, where)
         value = found.get("counter")
         counter = value if isinstance(value, int) and not isinstance(value, bool) else 0
         if found.get("state") == state:
             return
+        every = sorted({*every, *turns_of(found)})
     concept = Concept.new(
         layout.RETRACTION,
         "",
@@ -109,5 +145,6 @@ def set_state(files: WritableFiles, where: str, *, state: State, at: str, origin
         at=at,
         machine=origin.machine or None,
         reason=origin.reason or None,
+        turns=every or None,
     )
     files.write(where, concept.render())

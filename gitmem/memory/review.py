@@ -1,7 +1,7 @@
-"""Review: what waits for a person, as one queue; `decide.py` is what a person may do with each item.
+"""Review: what waits for a person, as one queue, and what a person may do with each item.
 
-Held: a text in quarantine. Hidden: an entry of the curated store that the scanner keeps out of prompts. Contested: two
-machines worded an entry differently. Taken: a remote took an entry away, and it stays until a person agrees.
+Held: a text that was kept out. Hidden: an entry that the scanner, or a note of this machine, keeps from agents. Contested:
+two machines worded an entry differently. Taken: a remote took an entry away, and it stays until a person agrees.
 Broken: a hand edit that cannot be committed. Full: a curated store over its limit. Proposed: a skill that Hermes keeps
 back until its user has looked, which is decided there.
 Unconfirmed entries are in the memory, marked; they can be looked at here too, and wait for nobody.
@@ -10,17 +10,30 @@ Unconfirmed entries are in the memory, marked; they can be looked at here too, a
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from gitmem.errors import GitMemError, UnknownRevision
-from gitmem.git.refs import QUARANTINE
-from gitmem.memory.linked_host import proposals
+from gitmem.errors import GitMemError, InvalidContent, StoreRefusal, UnknownRevision, UsageError
+from gitmem.git.message import Message
+from gitmem.memory.gate.ledger import Ledger
+from gitmem.okf.entries import DELIMITER, EntryKey, entry_hash
+from gitmem.state import HOST_LINK
 
 if TYPE_CHECKING:
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.curated.contests import Contest
+    from gitmem.memory.edits import Edits
+    from gitmem.memory.gate.admission import Admission
+    from gitmem.memory.gate.ledger import HeldItem
+    from gitmem.memory.origin import Origin
+    from gitmem.okf.curated import CuratedFile
+    from gitmem.okf.entries import Entry
+    from gitmem.okf.events import Event
 
 Kind = Literal["held", "hidden", "taken", "contested", "broken", "full", "proposed", "unconfirmed"]
 _NAMES: dict[Kind, tuple[str, str]] = {
@@ -80,46 +93,34 @@ def at_a_glance(bundle: Bundle) -> str:
 
 def unconfirmed(bundle: Bundle) -> list[Item]:
     """The entries of the curated store that are marked: nobody confirmed them."""
-    if not _has_curated(bundle):
+    ledger = bundle.part(Ledger)
+    marked = [(path, ledger.marked([entry])[0]) for path, entry in _curated(bundle)]
+    if not marked:
         return []
-    from gitmem.memory.curated.store import TARGETS, CuratedStore
-    from gitmem.memory.gate.foreign import Foreign
-    from gitmem.memory.gate.hearing import came_from, is_unconfirmed
-    from gitmem.okf.curated import CuratedFile
+    from gitmem.memory.gate.marks import is_unconfirmed, source_in
 
-    store, foreign = bundle.part(CuratedStore), Foreign(bundle)
     return [
-        Item(
-            entry.key.id[:12],
-            "unconfirmed",
-            path,
-            entry.text,
-            "nobody confirmed it",
-            entry.at,
-            source=came_from(entry),
-        )
-        for target in TARGETS
-        for path in store.paths(target)
-        for entry in foreign.marked(CuratedFile.salvage(bundle.read(path), path).entries)
-        if is_unconfirmed(entry) and not foreign.waits(entry.key.id)
+        _item(path, entry, "unconfirmed", "nobody confirmed it", source=source_in(entry))
+        for path, entry in marked
+        if is_unconfirmed(entry) and not ledger.waits(entry.key.id)
     ]
 
 
 def find(bundle: Bundle, name: str) -> Item:
-    """An item by its id or the beginning of it."""
-    near = {
-        (item.kind, item.id): item
-        for item in (*waiting(bundle), *unconfirmed(bundle))
-        if name and item.id.startswith(name)
-    }
-    if len(near) != 1:
-        raise UnknownRevision(
-            f"{len(near)} items begin with {name!r}: give more of the id."
-            if near
-            else f"Nothing that waits begins with {name!r}.",
-            hint="List them with `gitmem review --list`.",
-        )
-    return next(iter(near.values()))
+    """An item by its id or the beginning of it; also an entry anywhere in the tree that the scanner flags."""
+    queue = chain(waiting(bundle), unconfirmed(bundle))
+    for items in (queue, _flagged(bundle, "")):
+        near = {(item.kind, item.id): item for item in items if name and item.id.startswith(name)}
+        if len(near) == 1:
+            return next(iter(near.values()))
+        if near:
+            raise UnknownRevision(
+                f"{len(near)} items begin with {name!r}: give more of the id.",
+                hint="List them with `gitmem review --list`.",
+            )
+    raise UnknownRevision(
+        f"Nothing that waits begins with {name!r}.", hint="List them with `gitmem review --list`."
+    )
 
 
 def in_words(items: list[Item]) -> str:
@@ -137,72 +138,59 @@ def in_words(items: list[Item]) -> str:
 # Buys "`gitmem status` at 10,000 files against the same": each kind imports what it needs, and only where it can be.
 
 
-def _has_curated(bundle: Bundle) -> bool:
-    return bool(bundle.tree().names("memories"))
+def _curated(bundle: Bundle) -> Iterator[tuple[str, Entry]]:
+    """The entries of the curated store as they hold on this machine, each with its file."""
+    if not bundle.tree().names("memories"):
+        return
+    from gitmem.memory.curated.store import TARGETS, CuratedStore
+    from gitmem.okf.curated import CuratedFile
+
+    for path in (path for target in TARGETS for path in bundle.part(CuratedStore).paths(target)):
+        for entry in CuratedFile.parse_leniently(bundle.read(path), path).entries:
+            yield path, entry
+
+
+def _item(path: str, entry: Entry, kind: Kind, why: str, *, source: str = "") -> Item:
+    return Item(entry.key.id[:12], kind, path, entry.text, why, entry.at, source=source)
 
 
 def _held(bundle: Bundle) -> Iterator[Item]:
-    if bundle.repository.refs.read(QUARANTINE) is None:
-        return
-    from gitmem.memory.gate.quarantine import Quarantine
-
-    for one in bundle.part(Quarantine).all():
-        where = one.destination
-        yield Item(
-            one.id,
-            "held",
-            where.get("path") or where.get("session", ""),
-            one.text,
-            "; ".join(finding.get("reason", "") for finding in one.findings),
-            one.at,
-            one.origin.get("Session", ""),
-            one.origin.get("Source", ""),
-        )
+    for one in bundle.part(Ledger).held():
+        path = one.destination.get("path") or one.destination.get("session", "")
+        session, source = one.origin.get("Session", ""), one.origin.get("Source", "")
+        yield Item(one.id, "held", path, one.text, "; ".join(one.reasons), one.at, session, source)
 
 
 def _hidden(bundle: Bundle) -> Iterator[Item]:
-    if not _has_curated(bundle):
-        return
-    from gitmem.memory.curated.store import TARGETS, CuratedStore
-    from gitmem.memory.gate import audit
-    from gitmem.memory.gate.foreign import Foreign
-    from gitmem.okf.curated import CuratedFile
-    from gitmem.okf.entries import entry_hash
+    ledger = bundle.part(Ledger)
+    found = {(one.path, one.text): one for one in _flagged(bundle, "memories")}
+    for path, entry in _curated(bundle) if ledger.has_any("waits") else ():
+        if (result := ledger.verdict(entry)) is not None:
+            doubted = found.get((path, entry.text))
+            why = f"{result.explain()}; {doubted.why}" if doubted else result.explain()
+            found[path, entry.text] = _item(path, entry, "hidden", why)
+    yield from (one for one in found.values() if not ledger.is_dropped(entry_hash(one.text)))
 
-    store, foreign = bundle.part(CuratedStore), Foreign(bundle)
-    found = {
-        (one.path, one.text): Item(one.id, "hidden", one.path, one.text, one.result.explain())
-        for one in audit.flagged(bundle, "memories")
-        if not foreign.is_dropped(entry_hash(one.text))
-    }
-    for path in [path for target in TARGETS for path in store.paths(target)] if foreign else ():
-        for entry in CuratedFile.salvage(bundle.read(path), path).entries:
-            result = foreign.verdict(entry)
-            if result is not None and not foreign.is_dropped(entry.key.id):
-                doubted = found.get((path, entry.text))
-                why = f"{result.explain()}; {doubted.why}" if doubted else result.explain()
-                found[path, entry.text] = Item(entry.key.id[:12], "hidden", path, entry.text, why, entry.at)
-    yield from found.values()
+
+def _flagged(bundle: Bundle, directory: str) -> Iterator[Item]:
+    """List what the scanner keeps from agents below a directory."""
+    if not bundle.tree().names(directory):
+        return
+    from gitmem.memory.gate.scan import flagged
+
+    for one in flagged(bundle, directory):
+        yield Item(one.id, "hidden", one.path, one.entry.text, one.result.explain(), one.entry.at)
 
 
 def _taken(bundle: Bundle) -> Iterator[Item]:
-    from gitmem.memory.gate.taken import Taken
-
-    taken = Taken(bundle)
-    if not taken:
-        return
-    from gitmem.memory.curated.store import TARGETS, CuratedStore
-    from gitmem.okf.curated import CuratedFile
-
-    store = bundle.part(CuratedStore)
-    for path in [path for target in TARGETS for path in store.paths(target)]:
-        for entry in CuratedFile.salvage(bundle.read(path), path).entries:
-            if why := taken.why(entry.key.id):
-                yield Item(entry.key.id[:12], "taken", path, entry.text, why, entry.at)
+    ledger = bundle.part(Ledger)
+    for path, entry in _curated(bundle) if ledger.has_any("kept") else ():
+        if why := ledger.why_kept(entry.key.id):
+            yield _item(path, entry, "taken", why)
 
 
 def _contested(bundle: Bundle) -> Iterator[Item]:
-    if not _has_curated(bundle):
+    if not bundle.tree().names("memories"):
         return
     from gitmem.memory.curated.contests import contested
 
@@ -218,7 +206,6 @@ def _broken(bundle: Bundle, edits: Sequence[HandEdit] | None) -> Iterator[Item]:
         if not edits:
             return
         from gitmem.memory.hand_edits import problems_of
-        from gitmem.okf.entries import entry_hash
 
         texts = {edit.path: (edit.data or b"").decode("utf-8", "backslashreplace") for edit in edits}
         for path, problem in problems_of(bundle, edits).items():
@@ -226,25 +213,338 @@ def _broken(bundle: Bundle, edits: Sequence[HandEdit] | None) -> Iterator[Item]:
 
 
 def _full(bundle: Bundle) -> Iterator[Item]:
-    if not _has_curated(bundle):
+    if not bundle.tree().names("memories"):
         return
     from gitmem.memory.curated.store import TARGETS, CuratedStore
-    from gitmem.okf.curated import CuratedFile
-    from gitmem.okf.entries import DELIMITER, entry_hash
 
     store = bundle.part(CuratedStore)
     for target in TARGETS:
         used = sum(len(entry.text) + len(DELIMITER) for entry in store.entries(target)) - len(DELIMITER)
-        limit = store.limit(target)
-        if used > limit:
-            path = store.path(target)
-            text = DELIMITER.join(
-                entry.text for entry in CuratedFile.salvage(bundle.read(path), path).entries
-            )
+        limit, path = store.limit(target), store.path(target)
+        if used > limit and store.is_bounded(target):
+            text = DELIMITER.join(entry.text for where, entry in _curated(bundle) if where == path)
             why = f"it holds {used:,} of {limit:,} characters: the prompt has only a part of it"
             yield Item(entry_hash(target)[:12], "full", path, text, why)
 
 
 def _proposed(bundle: Bundle) -> Iterator[Item]:
-    for one in proposals(bundle):
-        yield Item(one.id, "proposed", one.path, one.text, "waits in Hermes for its user", one.at)
+    """The writes of skills that a connected host keeps back until its user has looked."""
+    if bundle.state.has(HOST_LINK):  # by name: hosts are above the memory
+        for name, path, text, at in import_module("gitmem.hosts.hermes.files").proposals(bundle):
+            yield Item(name, "proposed", path, text, "waits in Hermes for its user", at)
+
+
+# --- a person's decision ---------------------------------------------------------------------------------
+
+
+def accept(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
+    """A person says that it is fine: it goes in, or is shown again, as looked at by them. Gives the commit, if any."""
+    person = _Person(bundle, by, reason)
+    _refuse_proposed(item)
+    if item.kind == "held":
+        return person.release(item.id)
+    if item.kind == "contested":
+        return person.settle(item, item.text)
+    if item.kind == "full":
+        from gitmem.memory.curated.archive import archive_store
+        from gitmem.memory.curated.store import CuratedStore
+
+        return bundle.tip if archive_store(bundle, bundle.part(CuratedStore).target_of(item.path)) else ""
+    if item.kind == "broken":
+        raise InvalidContent(
+            f"{item.path} {item.why.rstrip('.')}: it cannot be committed as it is.",
+            hint="Edit it, or drop it to get back what the newest commit has.",
+        )
+    ledger, name = bundle.part(Ledger), entry_hash(item.text)
+    is_of_others = ledger.is_unreviewed(name)
+    ledger.clear([name])
+    is_released = item.kind == "hidden" and person.release_from_scanner(item)
+    if item.kind == "taken" or (is_of_others and not is_released):
+        return ""
+    return person.confirm(item)
+
+
+def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
+    """A person wants none of it: it leaves the queue, and the memory where it is there. Gives the commit, if any."""
+    ledger, name, person = bundle.part(Ledger), entry_hash(item.text), _Person(bundle, by, reason)
+    _refuse_proposed(item)
+    if item.kind == "contested":
+        return person.settle(item, _contest(bundle, item).entries[-2].text)
+    if item.kind == "full":
+        raise UsageError(
+            "A store that is too full cannot be dropped.",
+            hint="Accept moves its oldest entries to the archive; edit lets you shorten it.",
+        )
+    if item.kind == "held":
+        ledger.reject(item.id, by)
+    elif item.kind == "broken":
+        from gitmem.memory import hand_edits
+
+        hand_edits.put_back(bundle, item.path)
+    elif item.kind != "taken" and ledger.is_unreviewed(name):
+        ledger.drop(name)  # others may want it: it is only hidden here
+    else:
+        ledger.clear([name])
+        return person.remove(item)
+    return ""
+
+
+def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") -> str:
+    """A person gives the words that are right: they go in instead. Gives the commit."""
+    person = _Person(bundle, by, reason)
+    _refuse_proposed(item)
+    if item.kind == "held":
+        return person.release(item.id, text)
+    if item.kind == "contested":
+        return person.settle(item, text)
+    if item.kind in ("full", "broken"):
+        from gitmem.memory import hand_edits
+
+        return hand_edits.commit_text(bundle, item.path, text.encode())
+    from gitmem.memory.curated.store import CuratedStore
+
+    store = bundle.part(CuratedStore)
+    bundle.part(Ledger).clear([entry_hash(item.text)])
+    commit, target = person.remove(item), store.target_of(item.path)
+    is_local = item.path != store.path(target)
+    answer = store.add(text, target=target, machine=is_local, origin=person.origin(), by_person=True)
+    return answer.commit or commit
+
+
+def release(bundle: Bundle, name: str, *, by: str, reason: str = "") -> str:
+    """Let a held text go where it belonged; gives the commit that has it."""
+    return _Person(bundle, by, reason).release(name)
+
+
+def _refuse_proposed(item: Item) -> None:
+    if item.kind == "proposed":
+        raise UsageError(
+            f"{item.path} waits in Hermes, which has to write it.", hint="Decide there, with /skills pending."
+        )
+
+
+def _contest(bundle: Bundle, item: Item) -> Contest:
+    from gitmem.memory.curated.contests import contested
+
+    return next(one for one in contested(bundle) if one.replaced.startswith(item.id))
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """A person who decides, and what they write."""
+
+    bundle: Bundle
+    by: str
+    reason: str
+
+    def origin(self, session: str = "") -> Origin:
+        from gitmem.memory.origin import RELEASED
+
+        return self.bundle.origin(source=f"{RELEASED}{self.by}", reason=self.reason, session=session)
+
+    def _change(
+        self, path: str, what: str, changed: Callable[[CuratedFile, Admission], CuratedFile | None]
+    ) -> str:
+        """Commit a change of a § file; gives the commit, if any."""
+        from gitmem.memory.curated import ages
+        from gitmem.memory.gate.admission import Admission
+
+        def work(edits: Edits) -> Message | None:
+            admission = Admission(self.bundle, edits, origin=self.origin(), by_person=True)
+            file = changed(ages.read(self.bundle, edits, path), admission)
+            if file is None:
+                return None
+            edits.write(path, file.render())
+            return Message("memory", what)
+
+        published = self.bundle.commit(work, purpose="review", origin=self.origin())
+        return published.commit.oid if published else ""
+
+    def confirm(self, item: Item) -> str:
+        """Say of an entry of the curated store who looked at it."""
+        if not item.path.startswith("memories/"):
+            return ""
+        from gitmem.memory.gate.marks import UNCONFIRMED
+
+        def changed(file: CuratedFile, _admission: Admission) -> CuratedFile | None:
+            entry = file.get(entry_hash(item.text))
+            if entry is None:
+                return None
+            kept = {key: value for key, value in entry.extra.items() if key != UNCONFIRMED}
+            confirmed = replace(entry, extra={**kept, "verified": f"human:{self.by}"})
+            return file.with_entries(confirmed if one is entry else one for one in file.entries)
+
+        return self._change(item.path, f"confirm {item.text}", changed)
+
+    def remove(self, item: Item) -> str:
+        """Take an entry out, and say that it must not come back."""
+
+        def changed(file: CuratedFile, admission: Admission) -> CuratedFile | None:
+            entry = file.get(entry_hash(item.text))
+            if entry is None:
+                return None
+            admission.retract(entry, item.path, state="reverted")
+            return file.remove(entry.key.id)
+
+        return self._change(item.path, f"remove {item.text}", changed)
+
+    def settle(self, item: Item, text: str) -> str:
+        """Put a fresh entry in the place of all that contest one; words that are held settle nothing."""
+        from gitmem.memory.gate.admission import Held
+
+        contest = _contest(self.bundle, item)
+
+        def changed(file: CuratedFile, admission: Admission) -> CuratedFile:
+            answer = admission.entry(text, contest.path)
+            if isinstance(answer, Held):
+                raise UsageError(f"The scanner holds these words ({answer.id}): use others.")
+            for entry in contest.entries:
+                file = file.remove(entry.key.id)
+            return file.add(answer.text, self.bundle.now())
+
+        return self._change(contest.path, f"settle {text}", changed)
+
+    def release_from_scanner(self, item: Item) -> bool:
+        """Settle the scanner's doubts about an entry of the tree on this machine; False where it has none."""
+        from gitmem.index.documents import documents_of
+        from gitmem.memory.gate.scan import flagged
+
+        if not any(
+            one.path == item.path and one.entry.text == item.text for one in flagged(self.bundle, item.path)
+        ):
+            return False
+        shown = documents_of(item.path, self.bundle.read(item.path) or b"")
+        texts = () if item.path.startswith("memories/") else (one.text for one in shown)
+        self.bundle.part(Ledger).release(map(entry_hash, (item.text, *texts)), self.by)
+        return True
+
+    def release(self, name: str, text: str = "") -> str:
+        """Let a held text go where it belonged, or these words instead; gives the commit that has it."""
+        from gitmem.memory.gate.admission import redacted
+        from gitmem.memory.hand_edits import take_in_all
+        from gitmem.okf.curated import check_text
+
+        bundle, ledger = self.bundle, self.bundle.part(Ledger)
+        held = ledger.get(name)
+        kind, path = held.destination.get("kind", ""), held.destination.get("path", "")
+        if text and kind != "entry":
+            raise UsageError(f"Only the words of an entry can be edited here: accept or drop {held.id}.")
+        if not kind:
+            raise InvalidContent(f"Nothing is known of where {held.id} belongs: copy its text by hand.")
+        if text:
+            held = replace(held, text=redacted(check_text(text)))
+        ledger.release(map(entry_hash, _judged_texts(held)), self.by)
+
+        def work(edits: Edits) -> Message | None:
+            put = {"entry": _put_entry, "event": _put_event, "skill": _put_skill, "file": _put_file}[kind]
+            put(self, edits, held)
+            return Message("skill" if kind == "skill" else "memory", f"release {held.id}")
+
+        # A person's edit waits in the work tree; what an import held is nowhere else.
+        made = take_in_all(bundle, strict=False, reason=self.reason) if kind == "file" else []
+        published = made[-1] if made else None
+        if kind != "file" or bundle.read(path) is None:
+            origin = self.origin(held.origin.get("Session", ""))
+            published = bundle.commit(work, purpose="release", origin=origin)
+        ledger.remove_held(held.id)
+        return published.commit.oid if published else ""
+
+
+# --- held texts, where they belonged ---------------------------------------------------------------------
+
+
+def _judged_texts(held: HeldItem) -> list[str]:
+    """The text as the gate sees it on the way in (an event's fields are joined), in the tree, and as a search shows it."""
+    from gitmem.index.documents import documents_of, event_text
+    from gitmem.memory.gate.skill_guard import judged_texts
+    from gitmem.okf.files import open_file
+
+    kind, path = held.destination["kind"], held.destination.get("path", "")
+    if kind == "event":
+        return [_event(held).entry.text, event_text(_event(held))]
+    if kind == "skill":
+        return judged_texts(path, held.text)
+    if kind != "file":
+        return [held.text]
+    data = held.text.encode()
+    return [held.text, open_file(path, data).body, *(one.text for one in documents_of(path, data))]
+
+
+def _put_entry(person: _Person, edits: Edits, held: HeldItem) -> None:
+    from gitmem.memory.curated.store import CuratedStore
+    from gitmem.memory.gate.admission import Admission
+    from gitmem.okf.curated import CuratedFile
+
+    path, bundle = held.destination["path"], person.bundle
+    Admission(bundle, edits, origin=person.origin(), by_person=True).entry(held.text, path)
+    file = CuratedFile.parse_leniently(edits.read(path), path)
+    turns = list(held.turns) or None
+    verified, replaced = f"human:{person.by}", file.get(held.destination.get("replaces", ""))
+    if replaced is None:
+        wanted = file.add(held.text, bundle.now(), verified=verified, turns=turns)
+    else:
+        wanted = file.replace(replaced.key.id, held.text, bundle.now(), verified=verified, turns=turns)
+    store = bundle.part(CuratedStore)
+    limit = store.limit(store.target_of(path))
+    if wanted.usage > limit and store.is_bounded(store.target_of(path)):
+        raise StoreRefusal(
+            f"With it the store would have {wanted.usage:,} of {limit:,} characters: remove or shorten entries first.",
+            usage=file.usage,
+            limit=limit,
+            entries=[one.text for one in file.entries],
+        )
+    edits.write(path, wanted.render())
+
+
+def _put_file(_person: _Person, edits: Edits, held: HeldItem) -> None:
+    from gitmem.okf.validate import check_file, who_obeys
+
+    path, data = held.destination["path"], held.text.encode()
+    reasons = [who_obeys(path), *(violation.reason for violation in check_file(path, data))]
+    if reason := next(filter(None, reasons), ""):
+        raise InvalidContent(f"{path} cannot be written: {reason}")
+    edits.write(path, data)
+
+
+def _put_event(_person: _Person, edits: Edits, held: HeldItem) -> None:
+    """Put the event in the place of the stub that was recorded for it."""
+    from gitmem.okf.files import open_file
+    from gitmem.okf.layout import find_session
+
+    where = held.destination
+    home = (find_session(edits, where["session"]) or "").removesuffix(".md")
+    for name in edits.names(home) if home else []:
+        file = open_file(f"{home}/{name}", edits.read(f"{home}/{name}"))
+        stub = file.get(EntryKey("event", where["event"]))
+        if stub is not None:
+            event = replace(_event(held), turn=stub.turn, call=stub.call)
+            edits.write(file.path, file.replacing(stub, event.entry).render())
+            return
+    raise InvalidContent(f"The session {where['session']!r} is gone from the bundle: copy the text by hand.")
+
+
+def _put_skill(person: _Person, edits: Edits, held: HeldItem) -> None:
+    """Put the file as it was meant, whole; with it, whatever was said of it earlier is settled."""
+    from gitmem.memory.gate.admission import Admission
+    from gitmem.memory.retraction import retracted_units
+    from gitmem.okf.files import open_file
+    from gitmem.okf.skills import stored
+
+    path = held.destination["path"]
+    file = open_file(path, stored(path, held.text.encode()))
+    admission = Admission(person.bundle, edits, origin=person.origin())
+    for key in retracted_units(edits, file):
+        admission.retract(file.units[key], path, state="released")
+    edits.write(path, file.data)
+
+
+def _event(held: HeldItem) -> Event:
+    from gitmem.okf.events import Event
+
+    where = held.destination
+    try:
+        fields = json.loads(held.text)
+    except ValueError as error:
+        raise InvalidContent(f"{held.id} is no event: copy its text by hand.") from error
+    texts = {str(name): str(value) for name, value in fields.items()} if isinstance(fields, dict) else {}
+    return Event(where["event"], where["event_kind"], where["at"], texts)

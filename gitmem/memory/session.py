@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, UnknownRevision, UsageError
+from gitmem.index.records import UNDONE
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import find_page
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.capture.transcripts import cut, transcripts_of
 from gitmem.memory.conversation import Call, Conversation, Turn, clean, messages_in
@@ -18,31 +20,36 @@ from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import redacted
-from gitmem.memory.gate.hearing import Hearing
+from gitmem.memory.gate.evidence import SessionEvidence
 from gitmem.memory.gate.holding import look_again
-from gitmem.memory.origin import Origin, Trigger, origin_of
+from gitmem.memory.origin import Origin, Trigger, origin_of, page_of
 from gitmem.notices import Notice
+from gitmem.okf.entries import entry_hash
 from gitmem.okf.events import Event
+from gitmem.safety.channels import cover
 
 if TYPE_CHECKING:
     from gitmem.index.readers import Reader
-    from gitmem.memory.async_session import AsyncSession
+    from gitmem.memory.aio import AsyncSession
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.distill.compression import Compressed, Compressor, Messages
     from gitmem.memory.find.context import Context
+    from gitmem.memory.pending_facts import PendingFacts
     from gitmem.okf.entries import EntryKey
 
 Soon = Callable[[Trigger], object]
 _DELEGATION_LIMIT = 4_000
+_MOST_OF_IT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """A turn that has begun: its id, the user's words, and the number of its note in the journal."""
+    """A turn that has begun: its id, the user's words, the number of its note in the journal, and when."""
 
     id: str
     user: str
     note: int
+    begun: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +76,42 @@ class Session:
         *,
         reader: Reader | None = None,
         flush_soon: Soon | None = None,
+        by_rules: bool = False,
         **known: str,
     ) -> None:
         """A `SessionInfo` is a host's own session: it has a page when something of it is committed.
 
         `flush_soon` is asked to commit where a buffer is full; without it the caller waits for that commit. `reader` is
-        for whom the answers are, where several users talk to one agent.
+        for whom the answers are, where several users talk to one agent. With `by_rules` no model is asked for facts.
         """
         self._bundle = bundle
         self._about = session if isinstance(session, SessionInfo) else None
         self._has_page = self._about is None
         self._named = session if isinstance(session, str) else session.id
+        if reader is not None:  # the reader is who talks, unless the host says more
+            told = {name: getattr(reader, name) for name in ("platform", "user", "chat", "chat_type")}
+            known = {**{name: value for name, value in told.items() if value}, **known}
         self._known = known
         self._flush_soon = flush_soon
         self._buffer: HotMemoryBuffer | None = None
         self._block: FrozenBlock | None = None
+        self._prompt = ""
+        """The commit of a host's own prompt, until it is on the session's page."""
         self._compressor: Compressor | None = None
+        self._facts: PendingFacts | None = None
+        self._by_rules = by_rules
         self._conversation = Conversation()
         self._once: dict[tuple[str, str], str] = {}
         self._is_dirty = self._is_resumed = False
         self._note = 0
         self._turns: list[OpenTurn] = []
         """Those that have begun and were not reported yet, the oldest first."""
+        self._recorded: list[str] = []
+        """The turns on record, the oldest first."""
+        self._unannounced = ""
+        """The turn that began without a word of the user, by a write or an event; it is over when one is recorded."""
+        self._last = "", ""
+        """The turn that was recorded last, and what was said in it."""
         self._written: list[_Written] = []
         self.reader = reader
         self.secret = os.urandom(16)
@@ -124,17 +145,29 @@ class Session:
         if not self.is_open:
             return
         if messages:
-            self._bundle.part(Hearing).messages(self.id, messages)
+            self._bundle.part(SessionEvidence).messages(self.id, messages)
             self.compressor.finish(messages)
+        if not self._has_page and not self.waits and not self._turns and not self._is_on_record:
+            self._bundle.part(Sessions).drop_notes(self.id)  # it left nothing
+            self.leave()
+            return
         # A memory that was closed first has flushed the buffer.
         waiting = self._buffer if self._buffer is not None and self._buffer.is_open else None
-        self._end_turns(self._turns)
+        # A host may report its last turn after the end. Where it does not, the next start records what the user said.
+        unreported = [] if self._has_page else [one for one in self._turns if one.user]
+        self._end_turns([one for one in self._turns if one not in unreported])
         self._judge_again()
         if self.waits:
             self.resume()
         with contextlib.suppress(*(() if self._has_page else (UnknownRevision,))):  # it left nothing
             self._bundle.part(Sessions).end(self.id, buffer=waiting, **known)
+        if unreported:
+            self.abandon()
         self.leave()
+
+    @property
+    def _is_on_record(self) -> bool:
+        return find_page(self._bundle.tree(), self.id) is not None
 
     def leave(self) -> None:
         """Give the journal back without a word on the session's page."""
@@ -163,12 +196,12 @@ class Session:
 
     async def __aenter__(self) -> AsyncSession:
         # asyncio is for those who use it.
-        from gitmem.memory.async_session import AsyncSession
+        from gitmem.memory.aio import AsyncSession
 
         return await AsyncSession(self).start()
 
     async def __aexit__(self, *_: object) -> None:
-        from gitmem.memory.awaiting import in_thread
+        from gitmem.memory.aio import in_thread
 
         await in_thread(self._leave)
 
@@ -199,6 +232,7 @@ class Session:
     def _open_buffer(self, about: SessionInfo) -> HotMemoryBuffer:
         self._buffer = HotMemoryBuffer(self._bundle, about)
         self._note = self._buffer.note("open", {})
+        self._compressor = None
         self._turns = []  # those of an earlier journal are in it, for the next start
         return self._buffer
 
@@ -210,6 +244,11 @@ class Session:
     @property
     def is_full(self) -> bool:
         return self._buffer is not None and self._buffer.is_full
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether the journal has nothing that is still to be done."""
+        return self._buffer is None or not (len(self._buffer) or self._buffer.notes()[1:])
 
     def abandon(self) -> None:
         """Give the journal back as it is: the next start commits what is in it."""
@@ -226,10 +265,16 @@ class Session:
         """
         return self._take(kind, fields)
 
-    def _take(self, kind: str, fields: Mapping[str, object], *, heard: bool = False) -> str:
+    def _take(
+        self, kind: str, fields: Mapping[str, object], *, heard: bool = False, turn: str = "", call: str = ""
+    ) -> str:
         # What a decision repeats of its turn is known when the turn is over.
-        waits = self.in_turn and kind == "decision"
-        event = self.buffer.take(kind, fields, heard=heard, waits=waits)
+        waits, turn = self.in_turn and kind == "decision", turn or self.turn
+        if kind == "turn":
+            self.buffer.turns[entry_hash(clean(fields.get("user")))] = turn
+            self._recorded.append(turn)
+            self._last = turn, f"{fields.get('user')}\n{fields.get('assistant')}"
+        event = self.buffer.take(kind, fields, heard=heard, waits=waits, turn=turn, call=call)
         self._is_dirty |= kind != RECALLED
         if event and self.buffer.wants_flush:
             trigger: Trigger = "buffer-max" if self.buffer.is_full else "explicit"
@@ -251,28 +296,61 @@ class Session:
 
         Should the process die in the turn, the next start records these words.
         """
-        turn, said = os.urandom(6).hex(), clean(user)
-        self._bundle.part(Hearing).user(self.id, said)
+        turn, said = _new_turn(), clean(user)
+        self._bundle.part(SessionEvidence).user(self.id, said)
         words = transcripts_of(self._bundle.config).of_the_user(said)
         note = self.buffer.note("turn", {"user": words, "turn": turn})
-        self._turns = [*self._turns, OpenTurn(turn, said, note)]
+        self.buffer.turns[entry_hash(said)] = turn
+        self._turns = [*self._turns, OpenTurn(turn, said, note, self._bundle.now())]
         return turn
 
     @property
     def in_turn(self) -> bool:
         return bool(self._turns)
 
-    def _reported(self, user: str) -> None:
-        """A turn is on record: it and those before it are over.
+    @property
+    def turns(self) -> Sequence[OpenTurn]:
+        """The turns that have begun and were not reported yet, the oldest first."""
+        return tuple(self._turns)
 
-        A host may report on a thread of its own, when the next turn has begun already. Words that none of the open
-        turns has (of a skill a host reports only a part) are those of the oldest.
+    @property
+    def turn(self) -> str:
+        """The id of the turn under way; where none was announced, one begins here."""
+        if self._turns:
+            return self._turns[-1].id
+        self._unannounced = self._unannounced or _new_turn()
+        return self._unannounced
+
+    def _turn_of(self, text: str) -> str:
+        """Return the turn that a text belongs to: the one under way, or the recorded one that says most of it."""
+        turn, said = self._last
+        return turn if turn and not self._turns and cover(text, said) >= _MOST_OF_IT else self.turn
+
+    def call_begins(self) -> None:
+        """A client that knows no turns called a tool: what it writes belongs to this call alone."""
+        self._unannounced = ""
+        self._bundle.part(SessionEvidence).call(self.id)
+
+    def _meant(self, user: str) -> OpenTurn | None:
+        """The open turn that a host reports.
+
+        It may do so on a thread of its own, when the next turn has begun already. Words that none of the open turns has
+        (of a skill a host reports only a part) are those of the oldest.
         """
         said = clean(user)
-        found = next((number for number, one in enumerate(self._turns) if one.user == said), 0)
-        self._end_turns(self._turns[: found + 1])
+        return next((one for one in self._turns if one.user == said), self._turns[0] if self._turns else None)
 
-    def _end_turns(self, over: Sequence[OpenTurn]) -> None:
+    def _reported(self, user: str, recorded: Collection[str]) -> None:
+        """A turn is on record: it and those before it are over."""
+        meant, self._unannounced = self._meant(user), ""
+        self._end_turns(self._turns[: self._turns.index(meant) + 1] if meant else (), recorded)
+
+    def _end_turns(self, over: Sequence[OpenTurn], recorded: Collection[str] = ()) -> None:
+        """Close open turns; what the user said in one that no host reported is recorded all the same."""
+        for one in over:
+            if one.user and one.id not in recorded:
+                fields = {"user": one.user, "note": "This turn was not finished."}
+                self._take("turn", fields, heard=True, turn=one.id)
         self._turns = [one for one in self._turns if one not in over]
         if over and self._buffer is not None and self._buffer.is_open:
             self._buffer.settle(*(one.note for one in over))
@@ -286,7 +364,7 @@ class Session:
     def delegated(self, task: str, result: str, child: str = "") -> str:
         """Another agent returned this."""
         asked, found = clean(task), clean(result)
-        self._bundle.part(Hearing).delegated(self.id, child or asked, found)
+        self._bundle.part(SessionEvidence).result(self.id, "agent", child or asked, found)
         asked, found = cut(asked, _DELEGATION_LIMIT), cut(found, _DELEGATION_LIMIT)
         has_words = transcripts_of(self._bundle.config).tools
         content = f"Delegated: {asked}\n\nResult: {found}" if has_words else "A task was delegated."
@@ -304,32 +382,50 @@ class Session:
     def answered(self, assistant: str, *, user: str = "", messages: Messages = ()) -> list[Turn]:
         """The turn is over: what is new in `messages` is recorded, and given back."""
         copied, user = messages_in(messages), user or (self._turns[-1].user if self._turns else "")
-        self._bundle.part(Hearing).messages(self.id, copied)
+        self._bundle.part(SessionEvidence).messages(self.id, copied)
         turns = self._conversation.fresh(copied, user, assistant)
+        meant = self._meant(user)
         for turn in turns:
-            self._record_calls(turn.calls)
+            known = next((one.id for one in self._turns if one.user == turn.user), _new_turn())
+            turn.id = known if turn is not turns[-1] else meant.id if meant else self.turn
+            self._record_calls(turn.calls, turn.id)
             if turn.user or turn.answer:
                 fields = {"user": turn.user, "assistant": turn.answer}
-                self._take("turn", fields, heard=bool(copied))
-        self._reported(user)
+                self._take("turn", fields, heard=bool(copied), turn=turn.id)
+        self._reported(user, {turn.id for turn in turns if turn.user or turn.answer})
         return turns
 
     def called(self, messages: Messages) -> list[Call]:
         """Record, and give back, the tool calls that are new in a turn that goes on."""
         copied = messages_in(messages)
-        self._bundle.part(Hearing).messages(self.id, copied)
+        self._bundle.part(SessionEvidence).messages(self.id, copied)
         calls = self._conversation.calls(copied)
         self._record_calls(calls)
         return calls
 
-    def _record_calls(self, calls: Sequence[Call]) -> None:
+    def _record_calls(self, calls: Sequence[Call], turn: str = "") -> None:
         for call in calls:
             fields = {"tool_name": call.name, "args": call.arguments, "result": call.result}
-            self._take("tool_call", fields, heard=True)
+            self._take("tool_call", fields, heard=True, turn=turn, call=call.id)
+
+    def heard(self, messages: Messages) -> None:
+        """Take a host's conversation for evidence, and record nothing."""
+        self._bundle.part(SessionEvidence).messages(self.id, messages_in(messages))
+
+    def goes_on_from(self, session: str) -> None:
+        """Take over what another session heard and was shown: this one is its branch or its continuation."""
+        self._bundle.part(SessionEvidence).follow(self.id, session)
+        self._bundle.part(Exposure).goes_on(self.id, session)
 
     def conversation_was_cut(self) -> None:
         """The host took something out of its list: only what follows is new."""
         self._conversation.reset()
+
+    def was_rewound(self) -> None:
+        """The user took back the last turn: it stays on record, and no agent gets it any more."""
+        turn = self._recorded.pop() if self._recorded else ""
+        fields = {"content": "The user took back the last part.", "category": UNDONE}
+        self._take("observation", fields, heard=True, turn=turn)
 
     def wrote(self, path: str, text: str, origin: Origin) -> None:
         """An entry was written to a store; what it repeats of its turn is known when the turn is over."""
@@ -362,34 +458,37 @@ class Session:
             from gitmem.memory.find.entry_names import entry_names
 
             derived_from = entry_names(self._bundle, derived_from)
-        origin = replace(self.origin(reason=reason, source=source), derived_from=tuple(derived_from))
+        origin = self.origin(reason=reason, source=source, turn=self._turn_of(text))
+        origin = replace(origin, derived_from=tuple(derived_from))
         store = self._bundle.part(CuratedStore)
         answer = store.add(text, target=target, machine=machine, origin=origin)
         if answer.changed:
             here = self._bundle.config.machine if machine else ""
-            self.wrote(store.path(target, machine=here), redacted(text), origin)
+            self.wrote(store.path(target, machine=here, user=origin.user), redacted(text), origin)
         return answer
 
     def record_observation(self, content: str, category: str = "Observation") -> str:
         return self.happened("observation", content=content, category=category)
 
     def record_decision(self, decision: str, rationale: str = "", tags: str | Iterable[str] = ()) -> str:
-        return self.happened("decision", decision=decision, rationale=rationale, tags=tags)
+        fields = {"decision": decision, "rationale": rationale, "tags": tags}
+        return self._take("decision", fields, turn=self._turn_of(f"{decision} {rationale}"))
 
     def record_tool_call(self, tool_name: str, args: object = None, result: str = "") -> str:
         return self.returned(tool_name, args, result)
 
     def record_turn(self, user: str, assistant: str) -> str:
         """A turn that is over, as it was said."""
-        event = self.happened("turn", user=user, assistant=assistant)
-        self._reported(user)
+        meant = self._meant(user)
+        event = self._take("turn", {"user": user, "assistant": assistant}, turn=meant.id if meant else "")
+        self._reported(user, {meant.id} if meant else ())
         return event
 
-    def origin(self, *, reason: str = "", source: str = "") -> Origin:
-        """Return where a change of this session comes from."""
-        self._bundle.part(Hearing).listen(self.id)
+    def origin(self, *, reason: str = "", source: str = "", turn: str = "") -> Origin:
+        """Return where a change of this session comes from: `turn`, or the one under way."""
+        self._bundle.part(SessionEvidence).listen(self.id)
         base = origin_of(self._bundle.config, self.about)
-        return replace(base, reason=redacted(reason), source=redacted(source))
+        return replace(base, turn=turn or self.turn, reason=redacted(reason), source=redacted(source))
 
     def flush(self, trigger: Trigger = "explicit", *, everything: bool | None = None) -> list[Event]:
         """Commit what waits; decisions of a turn that goes on wait for its end, unless `everything` is asked for.
@@ -403,6 +502,7 @@ class Session:
             return []
         if self.waits:
             self.resume()
+            self._note_prompt()
         return list(self.buffer.flush(trigger, everything=everything).events)
 
     def resume(self) -> None:
@@ -425,13 +525,31 @@ class Session:
 
     # What the model sees
 
+    @property
+    def page(self) -> str:
+        """The page of the user whom this session talks to; empty where one person has the memory."""
+        return page_of(self._bundle.config, self._about) if self._about is not None else ""
+
     def prompt_block(self) -> str:
         """The prompt block, frozen until the session ends or compresses; the session records which it was."""
         if self._block is None:
-            self._block = freeze(self._bundle)
+            self._block = freeze(self._bundle, user=self.page)
             sessions = self._bundle.part(Sessions)
             sessions.note_block(self.about, commit=self._block.commit, digest=self._block.hash)
         return self._block.text
+
+    def prompt_was_built(self, commit: str) -> None:
+        """The host built its own prompt from the state at a commit: later events are under that one."""
+        self._prompt = commit
+        if commit:
+            self._bundle.part(Exposure).had_block(self.id, commit)
+
+    def _note_prompt(self) -> None:
+        """Record once which state a host's own prompt was made from, for `gitmem why`."""
+        if commit := self._prompt:
+            self._prompt = ""
+            block = freeze(self._bundle, revision=commit)
+            self._bundle.part(Sessions).note_block(self.about, commit=block.commit, digest=block.hash)
 
     def context(self, query: str, *, block: str | None = None) -> Context:
         """The entries worth knowing for a turn; what is shown goes into the record."""
@@ -445,14 +563,30 @@ class Session:
     def compressor(self) -> Compressor:
         # Most sessions end without one.
         from gitmem.memory.distill.compression import Compressor
+        from gitmem.memory.distill.distiller import RuleDistiller
 
         if self._compressor is None:
-            self._compressor = Compressor(self._bundle, self.buffer)
+            distiller = RuleDistiller() if self._by_rules else None
+            self._compressor = Compressor(self._bundle, self.buffer, distiller)
         return self._compressor
+
+    @property
+    def facts(self) -> PendingFacts:
+        """The facts of a host's session that are still to be distilled."""
+        from gitmem.memory.pending_facts import PendingFacts
+
+        if self._facts is None:
+            self._facts = PendingFacts(self._bundle, self)
+        return self._facts
 
     def compress(self, messages: Messages) -> Compressed:
         """Keep the facts of messages that are about to be forgotten, with what waits, as one commit."""
-        self._bundle.part(Hearing).messages(self.id, messages)
+        self._bundle.part(SessionEvidence).messages(self.id, messages)
         done = self.compressor.compress(messages)
         self._block = None
         return done
+
+
+def _new_turn() -> str:
+    """An id for a turn; it names nothing but the turn."""
+    return os.urandom(6).hex()

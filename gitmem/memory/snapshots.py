@@ -1,6 +1,6 @@
 """Snapshots: names for states of the memory. A named one is a tag and travels; an automatic one stays on its machine.
 
-Automatic ones are refs of their own, and thinned as backups are: see `thinning.py`.
+Automatic ones are refs of their own, and thinned as backups are.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin
-from gitmem.memory.results import brief
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
-from gitmem.state import LAST_SNAPSHOT
+from gitmem.okf.plain import Printed, brief
+from gitmem.state import CACHE
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
+_NEWEST = "snapshot"
 _AUTO = "auto/"
 _TIME = "%Y-%m-%dT%H-%M-%S"
 _TIME_LENGTH = len("2026-06-30T14-00-00")
@@ -35,7 +36,7 @@ _DAY = len("auto/2026-06-30")
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Printed):
     """A name with the commit it stands for."""
 
     name: str
@@ -143,11 +144,11 @@ class Snapshots:
             tip = self._bundle.tip
             if self._is_tagged(tip):
                 return None
-            last = self._bundle.state.read_text(LAST_SNAPSHOT).partition(" ")[2]
+            _, last = self._newest()
             made = Snapshot(_AUTO + self._fresh_name(_AUTO), tip, None)
             self._repository.refs.set(snapshot_ref(made.name), tip, expected=None)
             with contextlib.suppress(OSError):  # it only saves a second name for the same commit
-                self._bundle.state.write_text(LAST_SNAPSHOT, f"{tip} {made.name}")
+                self._bundle.state.write_json(CACHE, {"commit": tip, "name": made.name}, _NEWEST)
             if last[:_DAY] != made.name[:_DAY]:  # there is nothing to thin before a day is over
                 self.thin()
             return made
@@ -159,12 +160,17 @@ class Snapshots:
             found = refs.under(AUTOMATIC)
             moments = {ref: made for ref in found if (made := _made_at(snapshot_name(ref)))}
             gone = thinned(moments.items(), self._bundle.world.clock())
-            refs.drop({ref: found[ref] for ref in gone})
+            refs.delete({ref: found[ref] for ref in gone})
+
+    def _newest(self) -> tuple[Oid, str]:
+        """The commit and the name of the newest automatic snapshot, as noted; empty where nothing is."""
+        noted = self._bundle.state.read_json(CACHE, _NEWEST)
+        return str(noted.get("commit", "")), str(noted.get("name", ""))
 
     def _is_tagged(self, commit: Oid) -> bool:
         """Return whether the newest snapshot is of this commit: by its own words, or by the note of the last one."""
         names = trailers_of(self._repository.store.commit(commit).message).get("Snapshot", ())
-        noted, _, name = self._bundle.state.read_text(LAST_SNAPSHOT).partition(" ")
+        noted, name = self._newest()
         if noted == commit:
             names = (*names, name)
         return any(self._found(name) is not None for name in names if name)
@@ -175,7 +181,7 @@ class Snapshots:
         with self._bundle.writing("snapshot"):
             found = self._found(snapshot.name)
             if found is not None:
-                self._repository.refs.delete(found[0], expected=found[1])
+                self._repository.refs.delete(dict([found]))
             path = layout.snapshot(snapshot.name)
 
             def work(edits: Edits) -> Message | None:
@@ -217,26 +223,15 @@ def _made_at(name: str) -> datetime | None:
 _ALL = timedelta(days=1)
 _DAILY = timedelta(days=30)
 
-Group = tuple[int, int, int]
-
 
 def thinned(moments: Iterable[tuple[str, datetime]], now: datetime) -> list[str]:
     """The names to drop. Of a day or a week its last one stays, so that thinning again drops nothing more."""
-    newest: dict[Group, str] = {}
+    newest: dict[object, str] = {}
     dropped: list[str] = []
     for name, moment in sorted(moments, key=lambda one: (one[1], one[0]), reverse=True):
         if now - moment < _ALL:
             continue
-        group = _day(moment) if now - moment < _DAILY else _week(moment)
+        group = moment.date() if now - moment < _DAILY else moment.isocalendar()[:2]
         if newest.setdefault(group, name) != name:
             dropped.append(name)
     return dropped
-
-
-def _day(moment: datetime) -> Group:
-    return moment.year, moment.month, moment.day
-
-
-def _week(moment: datetime) -> Group:
-    year, week, _ = moment.isocalendar()
-    return year, 0, week  # there is no month 0: no day is that group

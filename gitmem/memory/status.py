@@ -1,24 +1,34 @@
-"""`status_of(memory)`: how a memory stands, as the first screen shows it."""
+"""`status_of(memory)`: the state of a memory, as the first screen shows it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
+from gitmem.git.commit_graph import walk
 from gitmem.git.housekeeping import Weight, last_time
+from gitmem.git.message import trailers_of
 from gitmem.memory.bundle import format_of
+from gitmem.memory.origin import LOST
 from gitmem.memory.review import in_words, unconfirmed, waiting
+from gitmem.notices import Notice
 from gitmem.okf import layout
+
+_NEWEST = 50
+"""Commits among which a hand edit that took most of a store is news."""
 
 if TYPE_CHECKING:
     from gitmem.git.worktree_status import HandEdit
+    from gitmem.memory.curated.store import Target
     from gitmem.memory.history.log import LogEntry
     from gitmem.memory.history.story import LastSession
     from gitmem.memory.memory import Memory
     from gitmem.memory.review import Item
-    from gitmem.memory.sync.remote_state import RemoteStanding
+    from gitmem.memory.sync.remote_state import RemoteStatus
     from gitmem.okf.learned import Learned
 
 
@@ -31,6 +41,13 @@ class StoreUsage:
     entry_count: int
     usage: int
     limit: int
+    left_out: tuple[str, ...] = ()
+    """Entries that the prompt block has no room for: they are found by search."""
+
+    @property
+    def tokens(self) -> int:
+        """About as many tokens as a prompt has of it: four characters make one."""
+        return min(self.usage, self.limit) // 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +72,7 @@ class Status:
     curated: tuple[StoreUsage, ...]
     last_session: LastSession | None
     events_waiting: int
-    remotes: tuple[RemoteStanding, ...]
+    remotes: tuple[RemoteStatus, ...]
     waiting: tuple[Item, ...]
     last_gc: float | None
     hand_edits: tuple[PendingEdit, ...]
@@ -89,13 +106,14 @@ def status_of(memory: Memory) -> Status:
     agent = memory.tree().read(layout.CONFIG_AGENT)
     version = format_of(agent) if agent is not None else layout.FORMAT
     if version > layout.FORMAT:
-        problems.append(f"This bundle has format {version}: upgrade gitmem to write to it.")
+        problems.append(f"This memory has format {version}: upgrade gitmem to write to it.")
     edits: list[HandEdit] = []
     try:
         memory.repository.refuse_if_busy()
         edits = memory.hand_edits()
     except GitMemError as error:
         problems.append(f"{error} {error.hint}".strip())
+    problems += map(str, _mass_removals(memory))
     return Status(
         memory.root,
         memory.repository.git_dir,
@@ -114,17 +132,25 @@ def status_of(memory: Memory) -> Status:
     )
 
 
-def _usage(memory: Memory) -> list[StoreUsage]:
-    limits = {"memory": memory.config.memory_char_limit, "user": memory.config.user_char_limit}
-    rows = []
-    for target, path in (("memory", layout.MEMORY), ("user", layout.USER)):
+def _usage(memory: Memory) -> Iterator[StoreUsage]:
+    stores: tuple[tuple[Target, str, int], ...] = (
+        ("memory", layout.MEMORY, memory.config.memory_char_limit),
+        ("user", layout.USER, memory.config.user_char_limit),
+    )
+    for target, path, limit in stores:
         data = memory.read(path)
-        if data is not None:
-            from gitmem.okf.curated import CuratedFile
+        if data is None:
+            continue
+        from gitmem.okf.curated import CuratedFile
 
-            file = CuratedFile.salvage(data, path)
-            rows.append(StoreUsage(target, path, len(file.entries), file.usage, limits[target]))
-    return rows
+        file, out = CuratedFile.parse_leniently(data, path), []
+        if file.usage > limit:
+            from gitmem.memory.curated.prompt_block import left_out
+
+            out = left_out(memory, target)
+        yield StoreUsage(
+            target, path, len(file.entries), file.usage, limit, tuple(entry.text for entry in out)
+        )
 
 
 def _events_waiting(memory: Memory) -> int:
@@ -139,14 +165,14 @@ def _events_waiting(memory: Memory) -> int:
     return pending_count(memory.journal_dir)
 
 
-def _remotes(memory: Memory) -> list[RemoteStanding]:
-    from gitmem.git.remotes import Remotes
+def _remotes(memory: Memory) -> list[RemoteStatus]:
+    from gitmem.git.git_settings import Remotes
 
     if not Remotes(memory.repository).all():
         return []
-    from gitmem.memory.sync.remote_state import how_remotes_stand
+    from gitmem.memory.sync.remote_state import remote_status
 
-    return how_remotes_stand(memory)
+    return remote_status(memory)
 
 
 def _edits(memory: Memory, edits: list[HandEdit]) -> list[PendingEdit]:
@@ -162,3 +188,13 @@ def _edits(memory: Memory, edits: list[HandEdit]) -> list[PendingEdit]:
             change = "removed"
         found[edit.path] = PendingEdit(edit.path, change, problems.get(edit.path, ""))
     return list(found.values())
+
+
+def _mass_removals(memory: Memory) -> Iterator[Notice]:
+    """Yield the hand edits among the newest commits that took most of a store, if nothing has taken them back."""
+    reverted: set[str] = set()
+    for commit in islice(walk(memory.repository, memory.tip), _NEWEST):
+        reverted.update(trailers_of(commit.message).get("Reverts", ()))
+        what = commit.subject.removeprefix("edit: ")
+        if what != commit.subject and LOST in what and commit.oid not in reverted:
+            yield Notice("many-removed", what, commit.oid[:8])

@@ -130,11 +130,11 @@ class Worker:
             return
         try:
             job.future.set_result(job.run())
-        except Exception as error:  # noqa: BLE001 (whoever waits for it gets it)
+        except Exception as error:  # noqa: BLE001 (the one that waits for it gets it)
             job.future.set_exception(error)
 
     def _guard(self, run: Callable[[], Any]) -> None:
         try:
             run()
-        except Exception as error:  # noqa: BLE001 (nobody else would hear of it)
+        except Exception as error:  # noqa: BLE001 (no caller would hear of it)
             self._failed(error)

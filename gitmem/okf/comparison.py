@@ -16,10 +16,10 @@ def compare(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[Change]:
     """Return what changed between two sides of the touched files, by path and then in file order.
 
     - A § entry whose `replaces` names one that left the same file is one "change".
-    - A § entry or event that left one file and is in another is one "move", told at the new path.
+    - A § entry or event that left one file and is in another is one "move", at the new path.
     - A concept file that came or went is one "add" or "remove" of the entry ("concept", ""); with equal bytes
       at another path it is a "move".
-    - In a concept that stays, each front matter key and the body is told by itself; so is the front matter of
+    - In a concept that stays, each front matter key and the body is a change of its own; so is the front matter of
       § files and events, without the list of entries. `at` alone is not a change.
     """
     changes: list[Change] = []
@@ -81,7 +81,7 @@ def _content(entry: Entry) -> tuple[str, str]:
 
 
 def _with_moves(changes: list[Change]) -> list[Change]:
-    """The changes with each matching "remove" and "add" of two files told as one "move"."""
+    """The changes with each matching "remove" and "add" of two files as one "move"."""
     marks = [_moving(change) for change in changes]
     gone: dict[EntryKey | bytes, list[int]] = {}
     for number, (change, mark) in enumerate(zip(changes, marks, strict=True)):
@@ -120,9 +120,9 @@ MAX_WORD_PAIRS = 160_000
 
 
 def words(old: str, new: str) -> list[tuple[Mark, str]]:
-    """The difference word by word: what stays (" "), goes ("-") and comes ("+").
+    """The difference word by word: what stays (" "), goes ("-") and is new ("+").
 
-    The pieces of a side, joined, are its text. Texts that differ in too many words are told as one replaced
+    The pieces of a side, joined, are its text. Texts that differ in too many words are shown as one replaced
     by the other.
     """
     before, after = _WORD.findall(old), _WORD.findall(new)
@@ -161,7 +161,7 @@ def _joined(pieces: Iterable[tuple[Mark, str]]) -> list[tuple[Mark, str]]:
 
 
 def fold(changes: Iterable[Change]) -> list[Change]:
-    """Many changes in a row as one: what came and went again is not told, a chain shows its two ends."""
+    """Many changes in a row as one: what was added and removed again is left out, a chain shows its two ends."""
     net: dict[tuple[str, EntryKey], Change] = {}
     for change in changes:
         _fold_one(net, change)

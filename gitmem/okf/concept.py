@@ -26,7 +26,7 @@ class Concept:
     opening: str = field(default="---\n", repr=False)
     closing: str = field(default="---\n", repr=False)
     keys: Keys | None = field(default=None, repr=False, compare=False)
-    """Where the keys begin in `yaml`; None where nobody has read it yet."""
+    """Where the keys begin in `yaml`; None where it has not been read yet."""
 
     def __post_init__(self) -> None:
         if not type_of(self.meta):
@@ -49,7 +49,7 @@ class Concept:
     def from_text(cls, text: str, path: str = "") -> Concept:
         """The concept that the text spells; the same errors as `parse`."""
         try:
-            found = frontmatter.read_with_keys(text)
+            found = frontmatter.read(text)
             if found is None:
                 raise BrokenConcept("It does not begin with front matter.")
             meta, parts, keys = found
@@ -124,7 +124,7 @@ class Concept:
         yaml = "".join(parts)
         # The cut is textual, so it is proved: a column-0 line inside quotes, for one, looks like a comment.
         try:
-            loaded, keys = frontmatter.load_with_keys(yaml)
+            loaded, keys = frontmatter.load(yaml)
         except InvalidContent:
             return None
         return (yaml, keys) if same_values(loaded, wanted) else None
@@ -159,7 +159,7 @@ def as_note(path: str, text: str) -> tuple[Concept, str]:
         return Concept.new("Note", text, title=title), "its front matter cannot be read, and is kept as text."
     if found is None:
         return Concept.new("Note", text, title=title), "it had no front matter, and has one now."
-    meta, parts = found
+    meta, parts, _ = found
     others = {key: value for key, value in meta.items() if key != "type"}
     return Concept.new("Note", parts.body, **others), "it had no type, and is a Note now."
 

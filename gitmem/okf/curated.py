@@ -18,7 +18,7 @@ from functools import lru_cache
 from gitmem.errors import BrokenConcept, InvalidContent
 from gitmem.okf import frontmatter, layout, timestamps
 from gitmem.okf.concept import Concept, decode
-from gitmem.okf.entries import CURATED_TYPES, DELIMITER, Entry, EntryKey, entry_hash, is_hash
+from gitmem.okf.entries import CURATED_TYPES, DELIMITER, Entry, EntryKey, entry_hash, is_hash, turns_of
 from gitmem.text.similarity import pair_similar
 
 MAX_STORE_BYTES = 256 * 1024
@@ -29,7 +29,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _NEXT_FACT = re.compile(r"\n(?=\S)")
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)]) +(?=\S)")
 _OWN_KEYS = ("h", "at", "replaces")
-# A place is a timestamp with letters behind it, so that there is always room between two; or comes before all.
+# A place is a timestamp with letters behind it, so that there is always room between two; or the first of all.
 _LONGEST_PLACE = 64
 _PLACE = re.compile(
     rf"(?=.{{1,{_LONGEST_PLACE}}}\Z)(?:0|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)[a-z]*", re.ASCII
@@ -70,12 +70,11 @@ class CuratedFile:
         return cls(concept, tuple(_entries(concept.body, listed_items(concept.meta.get("entries")))))
 
     @classmethod
-    def salvage(cls, data: bytes | None, path: str = "") -> CuratedFile:
+    def parse_leniently(cls, data: bytes | None, path: str = "") -> CuratedFile:
         """The § file that can be made of those bytes (of None an empty one): what is broken costs no text.
 
         Behind an unreadable front matter the body is taken; without its closing line, all that gitmem did not
-        write itself. Ages are read from the broken block where its lines still show them. TooLarge is still
-        an error.
+        write itself. Ages are those of the last commit (`taken_in`). TooLarge is still an error.
         """
         if data is None:
             return cls._default(path)
@@ -87,13 +86,13 @@ class CuratedFile:
         try:
             parts = frontmatter.split(text)
         except BrokenConcept:
-            return fallback._with_body(_without_marks(text), _seen(text))
+            return fallback.with_text(_without_marks(text))
         if parts is None:
             return fallback.with_text(text)
         try:
-            meta = {**frontmatter.load(parts.yaml), "type": fallback.concept.type}
+            meta = {**frontmatter.load(parts.yaml)[0], "type": fallback.concept.type}
         except InvalidContent:
-            return fallback._with_body(parts.body, _seen(parts.yaml))
+            return fallback.with_text(parts.body)
         return cls.of(Concept(meta, parts.body))
 
     @classmethod
@@ -144,7 +143,7 @@ class CuratedFile:
     def next_at(self, at: str) -> str:
         """The time for an entry that is added at `at`, so that it stands behind the ones of the same moment.
 
-        A newest entry that is more than a second ahead comes from a clock that was wrong, and is not
+        A newest entry that is more than a second ahead has the time of a wrong clock, and is not
         followed.
         """
         stamp = timestamps.canonical(at)
@@ -201,13 +200,14 @@ class CuratedFile:
         return self.with_entries(entry for entry in self.entries if entry.key.id != hash)
 
     def with_entries(self, entries: Iterable[Entry]) -> CuratedFile:
-        """The file with exactly these § entries, in canonical order; of equal ones the older stays.
+        """The file with exactly these § entries, in canonical order; of equal ones the older stays, with all their turns.
 
         The outcome does not depend on the order they are given in, so a merge can hand over a plain union.
         """
         found: dict[str, Entry] = {}
         for entry in sorted(entries, key=_preference):
-            found.setdefault(entry.key.id, entry)
+            known = found.get(entry.key.id)
+            found[entry.key.id] = entry if known is None else with_turns(known, turns_of(entry.extra))
         return replace(self, entries=tuple(sorted(found.values(), key=_canonical)))
 
     def with_text(self, text: str) -> CuratedFile:
@@ -215,9 +215,7 @@ class CuratedFile:
         listed = {entry.key.id: _listing(entry) for entry in self.entries}
         # One entry alone that holds \r\n looks like the file of an editor; if it is known, it is not.
         known = entry_hash(text) in listed
-        return self._with_body(text if known else frontmatter.plain_newlines(text), listed)
-
-    def _with_body(self, body: str, listed: Mapping[str, Mapping[str, object]]) -> CuratedFile:
+        body = text if known else frontmatter.plain_newlines(text)
         return replace(self, entries=tuple(_entries(body, listed)))
 
     def taken_in(self, old: CuratedFile | None, at: str) -> CuratedFile:
@@ -354,11 +352,20 @@ def _items(text: str, *, only: bool = True) -> list[tuple[str, str]]:
 
 
 def _itemised(entry: Entry) -> list[Entry]:
-    """The items of an entry that is a list; else the entry."""
-    return [
-        _with_bullet(Entry(EntryKey(_MARK, entry_hash(text)), text), bullet)
-        for bullet, text in _items(entry.text)
-    ] or [entry]
+    """The items of an entry that has a list in it, and the texts around them; else the entry."""
+    parts: list[tuple[str, str]] = []
+    for line in entry.text.split("\n"):
+        bullet = found.group() if (found := _BULLET.match(line)) else ""
+        goes_on = not bullet and (not line.strip() or line[0].isspace())
+        if parts and (goes_on or not (bullet or parts[-1][0])):
+            parts[-1] = parts[-1][0], f"{parts[-1][1]}\n{line}"
+        else:
+            parts.append((bullet, line[len(bullet) :]))
+    items = sum(1 for bullet, _ in parts if bullet)
+    if not items or (items == 1 and len(parts) > 1):
+        return [entry]
+    texts = [(bullet, text.strip()) for bullet, text in parts]
+    return [_with_bullet(Entry(EntryKey(_MARK, entry_hash(text)), text), bullet) for bullet, text in texts]
 
 
 def _with_bullet(entry: Entry, bullet: str) -> Entry:
@@ -402,6 +409,13 @@ def _listing(entry: Entry) -> dict[str, object]:
     return {**item, **{key: value for key, value in entry.extra.items() if key not in _OWN_KEYS}}
 
 
+def with_turns(entry: Entry, turns: Iterable[str]) -> Entry:
+    """The entry with the turns that wrote it too."""
+    known = turns_of(entry.extra)
+    every = sorted({*known, *turns})
+    return replace(entry, extra={**entry.extra, "turns": every}) if len(every) > len(known) else entry
+
+
 def place_of(entry: Entry) -> str:
     """Return what an entry is sorted by: when it came, unless it took the place of another."""
     place = entry.extra.get("place")
@@ -431,7 +445,8 @@ def _canonical(entry: Entry) -> tuple[str, str, str]:
 
 def _preference(entry: Entry) -> tuple[bool, str, str, str, str]:
     # A known age before none, the older before the newer; the rest only makes the choice the same everywhere.
-    return not entry.at, entry.at, entry.replaces, entry.text, frontmatter.dump_value(dict(entry.extra))
+    extra = {key: value for key, value in entry.extra.items() if key != "turns"}  # those are of all of them
+    return not entry.at, entry.at, entry.replaces, entry.text, frontmatter.dump_value(extra)
 
 
 def _older(entry: Entry, old: Entry | None) -> Entry:
@@ -446,24 +461,8 @@ def _older(entry: Entry, old: Entry | None) -> Entry:
     )
 
 
-# --- salvage --------------------------------------------------------------------------------------
-
-_LISTED_LINE = re.compile(r"""^- \{h: "?([0-9a-f]{32})"?, at: "?([^",}\n]{0,40})"?([^\n]*)""", re.MULTILINE)
-_REPLACES = re.compile(r'replaces: "?([0-9a-f]{32})')
 _OWN_LINE = re.compile(r"(?:---[ \t]*|type: \w+|entries:(?: \[\])?|- \{h: .*\})\r?")
 _HEAD_LINE = re.compile(rf"{_OWN_LINE.pattern}|\w+: .*")
-
-
-def _seen(text: str) -> dict[str, Mapping[str, object]]:
-    """The list of entries as far as its lines can be recognised in broken YAML."""
-    found: dict[str, Mapping[str, object]] = {}
-    for name, at, rest in _LISTED_LINE.findall(text):
-        replaced = _REPLACES.search(rest)
-        item: dict[str, object] = {"h": name, "at": at}
-        if replaced:
-            item["replaces"] = replaced.group(1)
-        found.setdefault(name, item)
-    return found
 
 
 def _without_marks(text: str) -> str:

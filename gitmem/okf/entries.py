@@ -8,7 +8,7 @@ A file's entries, by its kind:
 - blob (anything that is not a readable markdown concept): the whole file; key ("blob", "")
 - generated (index.md, log.md): none; they are rebuilt from the rest
 
-A concept that comes or goes as a whole is one entry, key ("concept", ""), with its title as the text and its
+A concept that is added or removed as a whole is one entry, key ("concept", ""), with its title as the text and its
 type as the kind. `okf/files.py` reads and changes entries, `okf/comparison.py` compares them.
 """
 
@@ -20,11 +20,6 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
-
-__all__ = [
-    "BLOB", "BODY", "CONCEPT", "CURATED_TYPES", "DELIMITER", "EVENTS_TYPE", "Change", "Entry", "EntryKey",
-    "Kind", "Op", "entry_hash", "is_hash", "section_key",
-]  # fmt: skip
 
 DELIMITER = "\n§\n"
 
@@ -41,7 +36,8 @@ class Entry:
 
     `kind` is the event's kind, or the type for a whole concept. `extra` holds the keys that stood beside `h`,
     `at` and `replaces` in a § file's list and that this version does not know, or the fields of an event;
-    `source` the bytes of a whole file. Neither takes part in equality.
+    `source` the bytes of a whole file; `turn` and `call` the turn of a conversation and the tool call that an event belongs
+    to. None of them takes part in equality.
     """
 
     key: EntryKey
@@ -51,6 +47,8 @@ class Entry:
     kind: str = ""
     extra: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
     source: bytes = field(default=b"", compare=False, repr=False)
+    turn: str = field(default="", compare=False, repr=False)
+    call: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +119,22 @@ def retraction_hash(key: EntryKey, path: str = "", text: str = "") -> str:
     if key.space == "event":
         return entry_hash(f"event {key.id}")
     return entry_hash(f"{key.space} {key.id} {path} {entry_hash(text)}")
+
+
+MOST_TURNS = 64
+"""Turns that an entry from elsewhere may name."""
+_TURN = re.compile(r"(?:[0-9a-f]{12}(?:#[A-Za-z0-9_-]{1,64})?|[0-9a-f]{32}-\d{1,18})")
+
+
+def is_turn(value: object) -> bool:
+    """Return whether a value names a turn of a conversation: its id, with a tool call or without, or that of an event."""
+    return isinstance(value, str) and _TURN.fullmatch(value) is not None
+
+
+def turns_of(extra: Mapping[str, object]) -> tuple[str, ...]:
+    """The turns that wrote an entry or a concept, as its list or front matter names them."""
+    listed = extra.get("turns")
+    return tuple(filter(is_turn, listed)) if isinstance(listed, list) else ()
 
 
 SHORTEST_NAME = 8

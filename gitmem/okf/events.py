@@ -1,7 +1,7 @@
 """Session parts: the events of one writer in order, as markdown that a person can read.
 
     ## 2026-06-30T14:00:00.123Z observation
-    <!-- event 0123456789abcdef0123456789abcdef-7 -->
+    <!-- event 0123456789abcdef0123456789abcdef-7 turn 3fa2c1d0e4b5 -->
 
     **text**
     > The user prefers tabs.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from gitmem.errors import InvalidContent
@@ -26,7 +26,9 @@ from gitmem.okf.pages import LogLine
 PART_LIMIT = 16 * 1024
 
 # Only a head with its comment begins an event: a heading that a person wrote between them does not.
-_HEAD = re.compile(r"^## ([^\n]*)\n<!-- event ([^ \n]*) -->\r?(?:\n|\Z)", re.MULTILINE)
+_TURN = r"(?: turn ([0-9a-f]{12}))?(?: call ([A-Za-z0-9_-]{1,64}))?"
+_HEAD = re.compile(rf"^## ([^\n]*)\n<!-- event ([^ \n]*){_TURN} -->\r?(?:\n|\Z)", re.MULTILINE)
+_TURN_OF = re.compile(_TURN)
 _NAME = re.compile(r"\*\*(.*)\*\*\r?", re.DOTALL)
 _UNSAFE = re.compile("[%*<>\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _UNSAFE_WORD = re.compile("[%*<>\\s\x00-\x1f\x7f-\x9f]")
@@ -36,7 +38,8 @@ _UNSAFE_WORD = re.compile("[%*<>\\s\x00-\x1f\x7f-\x9f]")
 class Event:
     """One thing that happened: its id (journal and sequence number), kind, time and texts by name.
 
-    `session` is what the part's front matter says; it is not written with the event.
+    `session` is what the part's front matter says; it is not written with the event. `turn` is the turn of the
+    conversation that it belongs to, and `call` the host's id of a tool call; a value of another form is left out.
     """
 
     id: str
@@ -44,6 +47,8 @@ class Event:
     at: str
     fields: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
+    turn: str = ""
+    call: str = ""
 
     @property
     def key(self) -> EntryKey:
@@ -60,12 +65,15 @@ class Event:
     def of(cls, entry: Entry) -> Event:
         """The event that an entry is."""
         texts = {name: str(text) for name, text in entry.extra.items()}
-        return cls(entry.key.id, entry.kind, entry.at, texts)
+        return cls(entry.key.id, entry.kind, entry.at, texts, turn=entry.turn, call=entry.call)
 
     @property
     def entry(self) -> Entry:
         """The event as an entry."""
-        return Entry(self.key, self.text, self.at, kind=self.kind, extra=dict(self.fields))
+        extra = dict(self.fields)
+        return Entry(
+            self.key, self.text, self.at, kind=self.kind, extra=extra, turn=self.turn, call=self.call
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,7 @@ class EventsFile:
         known = {event.id for event in self.events}
         session = _session(self.concept)
         fresh = [
-            Event(event.id, event.kind, event.at, dict(event.fields), session)
+            replace(event, fields=dict(event.fields), session=session)
             for event in _unique(events)
             if event.id not in known
         ]
@@ -151,20 +159,20 @@ def place_of(event_id: str) -> tuple[str, int]:
     return journal, int(number) if is_counted else -1
 
 
-def _order(event: Event) -> tuple[str, str, int, str]:
-    return event.at, *place_of(event.id), event.id
-
-
 def _session(concept: Concept) -> str:
     value = concept.meta.get("session")
     return str(value) if isinstance(value, str | int) else ""
 
 
 def _written(event: Event) -> str:
+    turn, call = (
+        f" {name} {value}" if value else "" for name, value in (("turn", event.turn), ("call", event.call))
+    )
+    place = next((one for one in (turn + call, turn, call) if _TURN_OF.fullmatch(one)), "")
     lines = [
         "",
         f"## {_encoded(_UNSAFE_WORD, event.at)} {_encoded(_UNSAFE, event.kind)}",
-        f"<!-- event {_encoded(_UNSAFE_WORD, event.id)} -->",
+        f"<!-- event {_encoded(_UNSAFE_WORD, event.id)}{place} -->",
     ]
     for name, text in event.fields.items():
         lines += ["", f"**{_encoded(_UNSAFE, name)}**"]
@@ -194,7 +202,8 @@ def _scan(concept: Concept) -> list[tuple[Event, int, int]]:
         start = head.start()
         if start and body[start - 1 : start] == "\n" and (start == 1 or body[start - 2] == "\n"):
             start -= 1
-        event = Event(unquote(head.group(2)), unquote(kind), unquote(at), fields, session)
+        turn, call = (head.group(number) or "" for number in (3, 4))
+        event = Event(unquote(head.group(2)), unquote(kind), unquote(at), fields, session, turn, call)
         found.append((event, start, end))
     return found
 

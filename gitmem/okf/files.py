@@ -2,7 +2,7 @@
 
     data = open_file(path, data).without({key}).render()  # None: nothing is left of the file
 
-`okf/entries.py` lists the kinds and their entries. A file that nobody changed renders as the bytes it was opened
+`okf/entries.py` lists the kinds and their entries. A file without a change renders as the bytes it was opened
 from; a § file or a session part that was changed is written in gitmem's own form.
 """
 
@@ -87,7 +87,7 @@ class EntryFile:
 
     @property
     def units(self) -> dict[EntryKey, Entry]:
-        """Return what comes, goes and is retracted by itself: § entries, events, or the file as a whole."""
+        """Return what is added, removed and retracted by itself: § entries, events, or the file as a whole."""
         return self._texts
 
     @property
@@ -158,7 +158,7 @@ class EntryFile:
     def holding(self, space: str) -> EntryFile:
         """The file as one of § entries or events, where there is none yet; of a broken § file, what can be read."""
         if space == "§" and self.space != "§":
-            sections = CuratedFile.salvage(self.data, self.path)
+            sections = CuratedFile.parse_leniently(self.data, self.path)
             return SectionsFile(self.path, self.data, sections.concept, sections)
         if space == "event" and self.space != "event" and self.data is None:
             part = EventsFile.new()
@@ -210,7 +210,7 @@ class GeneratedFile(EntryFile):
 
 
 class ConceptFile(EntryFile):
-    """A concept: each front matter key and the body is an entry, and it comes and goes as a whole."""
+    """A concept: each front matter key and the body is an entry, and it is added and removed as a whole."""
 
     __slots__ = ()
     kind: ClassVar[Kind] = "concept"

@@ -67,17 +67,12 @@ def begins(text: str) -> bool:
     return _OPENING.match(text) is not None
 
 
-def read(text: str) -> tuple[dict[str, object], Split] | None:
-    """The values of the text's front matter, and the text cut at it; None and errors as of `split` and `load`.
+def read(text: str) -> tuple[dict[str, object], Split, Keys] | None:
+    """The values of the text's front matter, the text cut at it, and where the keys are; None and errors as of `split`
+    and `load`.
 
-    Files are read in this way; `split` and `load` alone salvage a broken one.
+    Files are read in this way; `split` and `load` alone read a broken one leniently.
     """
-    found = read_with_keys(text)
-    return found and found[:2]
-
-
-def read_with_keys(text: str) -> tuple[dict[str, object], Split, Keys] | None:
-    """As `read`, and where the keys are: who changes one later need not read it all again."""
     parts = split(text)
     if parts is None:
         return None
@@ -87,16 +82,12 @@ def read_with_keys(text: str) -> tuple[dict[str, object], Split, Keys] | None:
     return meta, parts, keys
 
 
-def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
-    """The mapping that the YAML spells; BrokenConcept with the line, or TooLarge, when it is none we take.
+def load(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, object], Keys]:
+    """The mapping that the YAML spells, and where its keys are; BrokenConcept with the line, or TooLarge, when it is
+    none we take.
 
     `first_line` is the number of the text's first line in its file, for messages.
     """
-    return load_with_keys(yaml_text, first_line=first_line)[0]
-
-
-def load_with_keys(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, object], Keys]:
-    """As `load`, and where the keys are."""
     from gitmem.okf.yaml_reading import build
 
     return build(yaml_text, first_line)
@@ -110,7 +101,7 @@ def blocks(yaml_text: str, keys: Keys | None = None) -> list[Block] | None:
     """
     if keys is None:
         try:
-            _, keys = load_with_keys(yaml_text)
+            _, keys = load(yaml_text)
         except InvalidContent:
             return None
     starts = [start for _, start in keys]
@@ -139,7 +130,7 @@ def dump_value(value: object) -> str:
 
 def load_value(text: str) -> object:
     """The value that `dump_value` wrote."""
-    return load("value:\n" + "".join(f"  {line}\n" for line in text.split("\n")))["value"]
+    return load("value:\n" + "".join(f"  {line}\n" for line in text.split("\n")))[0]["value"]
 
 
 def plain_newlines(text: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date as calendar_date
+from functools import partial
 from typing import Protocol
 
 from gitmem.okf import timestamps
@@ -18,6 +19,7 @@ INDEX = "index.md"
 LOG = "log.md"
 MEMORY = "memories/MEMORY.md"
 USER = "memories/USER.md"
+USERS = "memories/users/"
 CONFIG_AGENT = "config/agent.md"
 CONFIG_SCANNER = "config/scanner.md"
 CONFIG_ERASED = "config/erased.md"
@@ -45,32 +47,13 @@ RETRACTION = "Retraction"
 AGENT_CONFIG = "AgentConfig"
 SCANNER_RULES = "ScannerRules"
 ERASURE_RECEIPTS = "ErasureReceipts"
-QUARANTINED = "Quarantined"
 NOTE = "Note"
-TYPES = (
-    CURATED_MEMORY,
-    ARCHIVED_MEMORY,
-    USER_PROFILE,
-    DECISION,
-    TOOL,
-    SESSION,
-    SESSION_EVENTS,
-    PLAN,
-    SKILL,
-    SNAPSHOT,
-    RETRACTION,
-    AGENT_CONFIG,
-    SCANNER_RULES,
-    ERASURE_RECEIPTS,
-    QUARANTINED,
-    NOTE,
-)
-
 _TYPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
         (r"memories/(MEMORY|USER)\.md", CURATED_MEMORY),
         (r"memories/machines/[^/]+/MEMORY\.md", CURATED_MEMORY),
+        (r"memories/users/[^/]+/USER\.md", CURATED_MEMORY),
         (r"memories/archive/[^/]+\.md", ARCHIVED_MEMORY),
         (r"hermes/observations/user_profile_[^/]+\.md", USER_PROFILE),
         (r"decisions/[^/]+\.md", DECISION),
@@ -86,11 +69,17 @@ _TYPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"config/erased\.md", ERASURE_RECEIPTS),
     )
 )
+TYPES = (*dict.fromkeys(name for _, name in _TYPES), NOTE)
 
 
 def machine_memory(machine: str) -> str:
     """The § file of what is true on one machine only."""
     return f"memories/machines/{safe_name(machine)}/MEMORY.md"
+
+
+def user_memory(user: str) -> str:
+    """The § file of what is known of one user among several, or of one group; `user` is a `Reader.page`."""
+    return f"{USERS}{safe_name(user)}/USER.md"
 
 
 def archive(target: str) -> str:
@@ -108,14 +97,10 @@ def session(session_id: str, started_at: str) -> str:
     return f"sessions/{month}/{number}/{safe_name(session_id)}.md"
 
 
-class Holder(Protocol):
-    """Anything that can say whether it has a path."""
+class SessionFiles(Protocol):
+    """Enough of a tree to look for a session in it."""
 
     def __contains__(self, path: str, /) -> bool: ...
-
-
-class SessionFiles(Holder, Protocol):
-    """Enough of a tree to look for a session in it."""
 
     def names(self, directory: str) -> Iterable[str]: ...
 
@@ -151,20 +136,6 @@ def session_name(path: str) -> str:
     """The file name of the session whose concept, part or long text is at a path; empty where it is of none."""
     parts = path.split("/")
     return parts[3].removesuffix(".md") if len(parts) > 3 and parts[0] == "sessions" else ""
-
-
-def decision(
-    text: str, date: str, taken: Callable[[str], bool] = lambda _: False, discriminator: str = ""
-) -> str:
-    """The concept of one decision; see `_dated` for a path that is taken."""
-    return _dated("decisions", text, date, taken, discriminator)
-
-
-def plan(
-    title: str, date: str, taken: Callable[[str], bool] = lambda _: False, discriminator: str = ""
-) -> str:
-    """The concept of one plan; see `_dated` for a path that is taken."""
-    return _dated("plans", title, date, taken, discriminator)
 
 
 def plan_archive(path: str) -> str:
@@ -238,7 +209,13 @@ def _date_in(name: str) -> str:
     return next((date for date in dates if day(date) == date), "")
 
 
-def _dated(directory: str, text: str, date: str, taken: Callable[[str], bool], discriminator: str) -> str:
+def _dated(
+    directory: str,
+    text: str,
+    date: str,
+    taken: Callable[[str], bool] = lambda _: False,
+    discriminator: str = "",
+) -> str:
     """`<directory>/<slug>_<date>.md`; when taken, with a hash of the discriminator.
 
     A hash and not a counter: two machines that record different things on one day choose different paths.
@@ -250,3 +227,7 @@ def _dated(directory: str, text: str, date: str, taken: Callable[[str], bool], d
         if not taken(path):
             break
     return path
+
+
+decision = partial(_dated, "decisions")
+plan = partial(_dated, "plans")

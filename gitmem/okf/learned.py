@@ -1,17 +1,9 @@
 """Knowledge in a range of changes, apart from the record of how it came about.
 
-    what = learned(changes)      # of a diff, a commit, a session, a revert, a restore, a sync: any changes of entries
-    what.items                   # knowledge, one item for each fact, decision, plan, skill or concept
-    what.in_short()              # ["+2 facts", "~1 fact", 'decided "Use Postgres"']
-    what.record.told()           # "143 events in 21 sessions"; empty where there is none
-    what.events                  # the changes of the record themselves, for who asks
-
 *Knowledge* is what somebody would want to read: curated facts, decisions, plans, skills, any other concept or file. The
 *record* is conversations, the user's profile by day, tools, notes of snapshots, retractions and generated pages
-(`layout.is_record`). Every view shows knowledge first and closes with one line about the record.
-
-`learned` takes changes as `Diff`, `Reverted.changes`, `Restored.changes` and `Synced.came` have them, and reads nothing
-else. A decision is one item, though it is also an event of its session; a plan that went to the archive is one item too.
+(`layout.is_record`). Every view shows knowledge first and closes with one line about the record. A decision is one item,
+though it is also an event of its session; a plan that went to the archive is one item too.
 """
 
 from __future__ import annotations
@@ -24,7 +16,7 @@ from gitmem.okf import layout
 from gitmem.okf.entries import CONCEPT, Change, Entry, EntryKey, Op
 
 _ARCHIVE = "plans/archive/"
-_BOOKKEEPING = frozenset(
+BOOKKEEPING = frozenset(
     ("generated", "timestamp", "session", "event", "status", "completed", "entries", "verified", "model")
 )
 """Front matter that gitmem keeps beside what somebody says."""
@@ -33,7 +25,7 @@ _SKILL_FILE = "SKILL.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class LearnedItem:
     """One thing that was learned, changed or forgotten."""
 
     noun: str
@@ -69,7 +61,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordSize:
     """Size of the record in a range of changes."""
 
     came: int = 0
@@ -84,26 +76,22 @@ class Record:
     def events(self) -> int:
         return self.came + self.went + self.changed
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """In words, for a closing line."""
-        where = f" in {_count(len(self.sessions), 'session')}" if self.sessions else ""
-        counts = [
-            _count(number, "event") + word
-            for number, word in ((self.came, ""), (self.went, " less"), (self.changed, " changed"))
-            if number
-        ]
-        told = (
-            [", ".join(counts) + where] if counts else [_count(len(self.sessions), "session")] * bool(where)
-        )
-        return ", ".join([*told, *(_count(number, name) for name, number in self.others)])
+        sessions = _count(len(self.sessions), "session") if self.sessions else ""
+        counted = ((self.came, ""), (self.went, " less"), (self.changed, " changed"))
+        events = ", ".join(_count(number, "event") + word for number, word in counted if number)
+        first = f"{events} in {sessions}" if events and sessions else events or sessions
+        others = [_count(number, name) for name, number in self.others]
+        return ", ".join([first, *others] if first else others)
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
     """Knowledge in a range of changes, and the size of the record beside it."""
 
-    items: tuple[Item, ...] = ()
-    record: Record = Record()
+    items: tuple[LearnedItem, ...] = ()
+    record: RecordSize = RecordSize()
     events: tuple[Change, ...] = field(default=(), repr=False)
     """The changes of the record, without retractions and without what an item says already."""
 
@@ -113,20 +101,18 @@ class Learned:
     def in_short(self) -> list[str]:
         """Return what was learned, in a few words each."""
         counts: dict[tuple[str, str], int] = {}
-        told: list[str] = []
+        words: list[str] = []
         decided = [item for item in self.items if item.noun == "decision" and item.op == "add"]
         for item in self.items:
             if item.noun == "plan" and item.op != "remove":
-                told.append(f'plan "{item.title}" {item.about or "made"}')
+                words.append(f'plan "{item.title}" {item.about or "made"}')
             elif item not in decided:
                 counts[item.noun, item.sign] = counts.get((item.noun, item.sign), 0) + 1
         if decided:
             more = f" +{len(decided) - 1}" if len(decided) > 1 else ""
-            told.insert(0, f'decided "{decided[0].title}"{more}')
-        order = sorted(
-            counts.items(), key=lambda one: (one[0][0] != "fact", one[0][0], "+~-".index(one[0][1]))
-        )
-        return [f"{sign}{_count(number, noun)}" for (noun, sign), number in order] + told
+            words.insert(0, f'decided "{decided[0].title}"{more}')
+        order = sorted(counts, key=lambda one: (one[0] != "fact", one[0], "+~-".index(one[1])))
+        return [f"{sign}{_count(counts[noun, sign], noun)}" for noun, sign in order] + words
 
 
 def learned(changes: Iterable[Change]) -> Learned:
@@ -139,8 +125,8 @@ def learned(changes: Iterable[Change]) -> Learned:
         else:
             knowledge.setdefault(change.path, []).append(change)
     items = _with_plans_joined([item for path, group in knowledge.items() for item in _items(path, group)])
-    told = {item.path for item in items if item.noun == "decision"}
-    return Learned(tuple(sorted(items, key=_place)), _record(record), tuple(_untold(record, told)))
+    decisions = {item.path for item in items if item.noun == "decision"}
+    return Learned(tuple(sorted(items, key=_place)), _record(record), tuple(_events(record, decisions)))
 
 
 def _apart(change: Change) -> tuple[Change, ...]:
@@ -153,7 +139,7 @@ def _apart(change: Change) -> tuple[Change, ...]:
 # Knowledge
 
 
-def _items(path: str, changes: list[Change]) -> Iterator[Item]:
+def _items(path: str, changes: list[Change]) -> Iterator[LearnedItem]:
     """The items of one file: each § entry, or the file as a whole."""
     whole = [change for change in changes if change.key.space != "§"]
     yield from map(_fact, _with_rewordings([change for change in changes if change.key.space == "§"]))
@@ -161,7 +147,7 @@ def _items(path: str, changes: list[Change]) -> Iterator[Item]:
     if first is not None:
         yield _whole(first)
     else:
-        parts = tuple(change for change in whole if change.key.id not in _BOOKKEEPING)
+        parts = tuple(change for change in whole if change.key.id not in BOOKKEEPING)
         if parts:
             yield _changed(path, parts)
 
@@ -190,7 +176,7 @@ def _text(entry: Entry | None) -> str:
     return entry.text if entry is not None else ""
 
 
-def _fact(change: Change) -> Item:
+def _fact(change: Change) -> LearnedItem:
     entry = change.new or change.old
     assert entry is not None
     was = change.old.text if change.op == "change" and change.old is not None else ""
@@ -198,19 +184,19 @@ def _fact(change: Change) -> Item:
     about = ""
     if change.op == "move":
         about = "archived" if change.path.startswith("memories/archive/") else f"from {change.from_path}"
-    return Item(
+    return LearnedItem(
         "fact", change.op, change.path, entry.text, was, about,
         key=entry.key, from_path=change.from_path, unconfirmed=marked,
     )  # fmt: skip
 
 
-def _whole(change: Change) -> Item:
+def _whole(change: Change) -> LearnedItem:
     """A file that came, went, moved, or is no concept."""
     entry = change.new or change.old
     assert entry is not None
     noun = noun_of(change.path, entry.kind)
     title = entry.text if entry.key == CONCEPT else change.path.rpartition("/")[2]
-    item = Item(noun, change.op, change.path, title, key=entry.key, from_path=change.from_path)
+    item = LearnedItem(noun, change.op, change.path, title, key=entry.key, from_path=change.from_path)
     if noun == "skill":
         title, about = _skill(change.path)
         return replace(item, title=title, about=about)
@@ -225,11 +211,11 @@ def _whole(change: Change) -> Item:
     return replace(item, unconfirmed=marked)
 
 
-def _changed(path: str, parts: tuple[Change, ...]) -> Item:
+def _changed(path: str, parts: tuple[Change, ...]) -> LearnedItem:
     """A concept that stays, and is different."""
     noun = noun_of(path)
     title = parts[0].title or path.rpartition("/")[2].removesuffix(".md")
-    item = Item(noun, "change", path, title, parts=parts)
+    item = LearnedItem(noun, "change", path, title, parts=parts)
     if noun == "skill":
         title, about = _skill(path)
         return replace(item, title=title, about=about)
@@ -258,6 +244,8 @@ def noun_of(path: str, kind: str = "") -> str:
 def _fact_heading(path: str) -> str:
     if path == layout.USER:
         return "About the user"
+    if path.startswith(layout.USERS):
+        return f"About the user {path.split('/')[2]}"
     if path.startswith("memories/machines/"):
         return f"Facts on {path.split('/')[2]}"
     return "Facts" if path == layout.MEMORY else "Archive" if path.startswith("memories/archive/") else path
@@ -299,7 +287,7 @@ def _plan(path: str, body: str) -> dict[str, Any]:
     return {"about": about, "lines": steps, "is_done": over}
 
 
-def _with_plans_joined(items: list[Item]) -> list[Item]:
+def _with_plans_joined(items: list[LearnedItem]) -> list[LearnedItem]:
     """A plan that went to the archive, or came back from it, is one item."""
     gone = {_name(item): item for item in items if item.noun == "plan" and item.op == "remove"}
     came = {_name(item) for item in items if item.noun == "plan" and item.op == "add"}
@@ -314,14 +302,14 @@ def _with_plans_joined(items: list[Item]) -> list[Item]:
     return joined
 
 
-def _name(item: Item) -> str:
+def _name(item: LearnedItem) -> str:
     return item.path.rpartition("/")[2]
 
 
 _NOUNS = ("fact", "decision", "plan", "skill")
 
 
-def _place(item: Item) -> tuple[int, str]:
+def _place(item: LearnedItem) -> tuple[int, str]:
     """Facts first, then decisions, plans and skills; the rest by path."""
     rank = _NOUNS.index(item.noun) if item.noun in _NOUNS else len(_NOUNS)
     if item.noun == "fact":
@@ -334,7 +322,7 @@ def _place(item: Item) -> tuple[int, str]:
 # The record
 
 
-def _record(changes: list[Change]) -> Record:
+def _record(changes: list[Change]) -> RecordSize:
     ops: dict[Op, int] = {"add": 0, "remove": 0, "change": 0, "move": 0}
     sessions: set[str] = set()
     others: dict[str, int] = {}
@@ -345,13 +333,8 @@ def _record(changes: list[Change]) -> Record:
             sessions.add(session)
         elif name := _other(change.path):
             others[name] = others.get(name, 0) + 1
-    return Record(
-        ops["add"],
-        ops["remove"],
-        ops["change"] + ops["move"],
-        frozenset(sessions),
-        tuple(sorted(others.items())),
-    )
+    changed = ops["change"] + ops["move"]
+    return RecordSize(ops["add"], ops["remove"], changed, frozenset(sessions), tuple(sorted(others.items())))
 
 
 def _other(path: str) -> str:
@@ -360,19 +343,13 @@ def _other(path: str) -> str:
     return "tool" if path.startswith("tools/") else "snapshot" if path.startswith("snapshots/") else ""
 
 
-def _untold(record: list[Change], decisions: set[str]) -> Iterator[Change]:
+def _events(record: list[Change], decisions: set[str]) -> Iterator[Change]:
+    """The changes of the record that no item shows already."""
     for change in record:
-        if change.path.startswith("retractions/"):
-            continue
-        entry = change.new or change.old
-        assert entry is not None
-        if (
-            change.key.space == "event"
-            and entry.kind == "decision"
-            and entry.extra.get("concept") in decisions
-        ):
-            continue
-        yield change
+        event = (change.new or change.old) if change.key.space == "event" else None
+        is_shown = event is not None and event.kind == "decision" and event.extra.get("concept") in decisions
+        if not is_shown and not change.path.startswith("retractions/"):
+            yield change
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,6 +1,6 @@
 """The merge of one file's two versions: a pure function of base, ours and theirs, the same from either side.
 
-No clock, verdict, limit or setting enters here, so that every machine makes the same file whoever
+No clock, verdict, limit or setting enters here, so that every machine makes the same file whichever machine
 merges, in whatever order. Nothing that was written on either side is lost: where two people rewrote one text,
 one keeps the path and the other is kept beside it.
 """
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitmem.errors import InvalidContent, TooLarge
 from gitmem.okf import frontmatter, layout, pages, timestamps
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import EntryKey
+from gitmem.okf.entries import EntryKey, turns_of
 from gitmem.okf.events import Event, EventsFile, place_of
 from gitmem.okf.files import open_file
 
@@ -40,7 +40,7 @@ def merge_file(
         return Merged(_merge_log(base, ours, theirs, retracted), {})
     if path.startswith("retractions/"):  # a union: no side takes one away
         sides = [side for side in (ours, theirs) if side is not None]
-        return Merged(max(sides, key=_severity, default=None), {})
+        return Merged(_with_turns(max(sides, key=_severity, default=None), sides), {})
     if theirs in (ours, base):
         return Merged(_without(path, ours, retracted), {})
     if ours == base:
@@ -82,7 +82,9 @@ def _kept(base: Iterable[EntryKey], ours: Iterable[EntryKey], theirs: Iterable[E
 
 
 def _merge_sections(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes | None:
-    files = [CuratedFile.salvage(data, path) if data is not None else None for data in (base, ours, theirs)]
+    files = [
+        CuratedFile.parse_leniently(data, path) if data is not None else None for data in (base, ours, theirs)
+    ]
     sides = [file.entries if file else () for file in files]
     keep = _kept(*([entry.key for entry in side] for side in sides))
     entries = [entry for side in sides[1:] for entry in side if entry.key in keep]
@@ -134,15 +136,25 @@ def _part(data: bytes | None) -> EventsFile | None:
 
 
 def _merge_event(base: Event | None, ours: Event | None, theirs: Event | None) -> Event:
-    """The event of one id: as the side has it that changed it, then by a rule that is the same everywhere."""
+    """The event of one id: as the side has it that changed it, then by a rule that is the same everywhere.
+
+    Its turn is never changed: what wrote an entry stays known.
+    """
     sides = [event for event in (ours, theirs) if event is not None]
-    changed = [event for event in sides if base is None or _event_order(event) != _event_order(base)]
-    return min(changed or sides, key=_event_order)
+    changed = [event for event in sides if base is None or _said(event) != _said(base)]
+    first = (
+        base if base is not None else min(sides, key=lambda event: (not event.turn, event.turn, event.call))
+    )
+    return replace(min(changed or sides, key=_said), turn=first.turn, call=first.call)
+
+
+def _said(event: Event) -> tuple[object, ...]:
+    """By writer and number; two events that say the same have the same order, and no others."""
+    return *place_of(event.id), event.id, event.at, event.kind, repr(list(event.fields.items()))
 
 
 def _event_order(event: Event) -> tuple[object, ...]:
-    """By writer and number; two events that say the same have the same order, and no others."""
-    return *place_of(event.id), event.id, event.at, event.kind, repr(list(event.fields.items()))
+    return *_said(event), event.turn, event.call
 
 
 # Concepts: front matter key by key, then the body
@@ -174,7 +186,7 @@ def _merge_fronts(fronts: Sequence[Concept | None]) -> Concept:
 
 def _merge_meta(base: Concept | None, ours: Concept, theirs: Concept) -> Concept:
     """The front matter of both: a key that one side changed is its, lists are sets, else the later side's."""
-    first, second = _later_first(ours.with_body(""), theirs.with_body(""))
+    first, second = _later_first(*(side.with_body("").with_meta(turns=None) for side in (ours, theirs)))
     old = base.meta if base is not None else {}
     changes: dict[str, object] = {}
     for key in {**first.meta, **second.meta}:
@@ -187,7 +199,9 @@ def _merge_meta(base: Concept | None, ours: Concept, theirs: Concept) -> Concept
         elif isinstance(one, list) and isinstance(other, list):
             was = old.get(key)
             changes[key] = _merge_lists(was if isinstance(was, list) else [], one, other)
-    return first.with_meta(**changes)
+    # No side takes a turn away: what wrote a text stays known.
+    turns = {turn for side in (old, ours.meta, theirs.meta) for turn in turns_of(side)}
+    return first.with_meta(**changes, **({"turns": sorted(turns)} if turns else {}))
 
 
 def _mark(meta: Mapping[str, object], key: str) -> str | None:
@@ -242,12 +256,22 @@ def _line_key(line: pages.LogLine) -> EntryKey:
     return EntryKey("event", line.id or "\n".join(line))
 
 
+def _with_turns(chosen: bytes | None, sides: Iterable[bytes]) -> bytes | None:
+    """A retraction with the turns that either side names."""
+    concept = _concept(chosen)
+    turns = {turn for side in sides if (other := _concept(side)) is not None for turn in turns_of(other.meta)}
+    if concept is None or turns == set(turns_of(concept.meta)):
+        return chosen
+    return concept.with_meta(turns=sorted(turns)).render()
+
+
 def _severity(data: bytes) -> tuple[int, int, str]:
     """Of two retractions the one with the highest counter counts, then the most severe state."""
     concept = _concept(data)
     counter, state = (concept.meta.get(key) if concept else None for key in ("counter", "state"))
     severity = _SEVERITY.index(state) if state in _SEVERITY else len(_SEVERITY)
-    return (counter if isinstance(counter, int) else 0), severity, _digest(data)
+    said = concept.with_meta(turns=None).render() if concept else data  # those are of both
+    return (counter if isinstance(counter, int) else 0), severity, _digest(said)
 
 
 def _without(path: str, data: bytes | None, retracted: Retracted) -> bytes | None:

@@ -166,6 +166,8 @@ def _unsafe_component(component: str, *, at_root: bool) -> str:
     folded = unicodedata.normalize("NFKC", component).casefold().rstrip(". ")
     if folded == ".git" or _SHORT_GIT.fullmatch(folded.split(".")[0]):
         return "it names git's own directory"
+    if folded.startswith(".gitmem-tmp"):
+        return "it has a name of gitmem's own scratch files"
     if folded in (".gitmodules", ".gitattributes"):
         return f"a bundle has no {folded}"
     if folded == ".gitignore" and not (at_root and component == ".gitignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 _CONTROL = re.compile(r"\r\n?|[\x00-\x08\x0b-\x1f]")
 
@@ -26,3 +27,18 @@ def shortened(text: str, length: int = 100) -> str:
     """The text on one line, cut where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+class Printed:
+    """A result whose `str` is what the command line prints of it; that is loaded when it is asked for."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return str(import_module("gitmem.cli.render.printed").text_of(self))
+
+
+def brief(result: object, **facts: object) -> str:
+    """A `repr` on one line: the facts that are there."""
+    told = "".join(f" {name}={value}" for name, value in facts.items() if value != "")
+    return f"<{type(result).__name__}{told}>"

@@ -1,6 +1,6 @@
 """Ranks: what a text is worth to an agent that gets it. Knowledge that holds, what was said, what a tool returned.
 
-An echo is what a tool of the memory was told or answered: the commit has it already, with what became of it since.
+An echo is the request to a tool of the memory, or its answer: the commit has it already, with what became of it since.
 """
 
 from __future__ import annotations
@@ -26,18 +26,8 @@ _COMMAND = re.compile(r"(?:^|[;&|]\s*|\bsudo\s+)(?:hermes\s+)?gitmem(?:\s|$)")
 _COMMANDS = ("command", "cmd", "code", "script")
 # What names the place that a result came from, in the order in which it is believed.
 _PLACES = (
-    "url",
-    "urls",
-    "uri",
-    "href",
-    "file_path",
-    "path",
-    "file",
-    "filename",
-    *_COMMANDS,
-    "query",
-    "pattern",
-)
+    "url", "urls", "uri", "href", "file_path", "path", "file", "filename", *_COMMANDS, "query", "pattern",
+)  # fmt: skip
 _SOURCE = 200
 
 

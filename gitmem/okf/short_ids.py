@@ -3,7 +3,7 @@
     68020b3a        a § entry, of 32 digits
     5f0c1a2b-12     the twelfth event of a writer of 32 digits
 
-Whoever takes an id asks here: the whole id, or a beginning of it that only one has.
+Every command that takes an id asks here: the whole id, or a beginning of it that only one has.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Violation(NamedTuple):
     reason: str
 
 
-# A file that is wrong on every line is told by its first few lines.
+# A file that is wrong on every line is described by its first few lines.
 MAX_REASONS = 10
 
 _BULLET = re.compile(r"[*+-] +(\S.*)")
@@ -85,7 +85,7 @@ def _has_link(text: str) -> bool:
 
 def _root_matter(yaml_text: str) -> list[str]:
     try:
-        meta = frontmatter.load(yaml_text, first_line=2)
+        meta, _ = frontmatter.load(yaml_text, first_line=2)
     except InvalidContent as error:
         return [str(error)]
     others = sorted(meta.keys() - {"okf_version"})
@@ -220,7 +220,8 @@ _HIDDEN_IN_SKILLS = frozenset(
 )
 _OURS = (
     "index.md", "log.md", "config/agent.md", "config/scanner.md", "memories/MEMORY.md", "memories/USER.md",
-    "memories/machines/laptop/MEMORY.md", "memories/archive/memory.md", "decisions/tabs_2026-06-30.md",
+    "memories/machines/laptop/MEMORY.md", "memories/users/0a1b/USER.md", "memories/archive/memory.md",
+    "decisions/tabs_2026-06-30.md",
     "plans/move_2026-06-30.md", "sessions/2026-06/30/s-1.md", "sessions/2026-06/30/s-1/0001.md", "tools/web.md",
     "skills/deploy/SKILL.md", "skills/deploy/scripts/run.py", "snapshots/good.md",
     "retractions/01/0123456789abcdef0123456789abcdef.md", "hermes/observations/user_profile_2026-06-30.md",

@@ -55,16 +55,6 @@ class _Handler(YAMLHandler):
         return meta
 
 
-class _Open:
-    """A list or mapping whose end has not been read yet."""
-
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: list[object] | dict[str, object]) -> None:
-        self.value = value
-        self.key: str | None = None
-
-
 def build(yaml_text: str, first_line: int) -> tuple[dict[str, object], Keys]:
     """The mapping, and each top-level key with its offset."""
     if len(yaml_text) > MAX_YAML_BYTES or len(yaml_text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
@@ -97,75 +87,59 @@ class _Builder:
     def __init__(self, first_line: int) -> None:
         self.keys: list[tuple[str, int]] = []
         self._first_line = first_line
-        self._stack: list[_Open] = []
-        self._documents = 0
-        self._root: object = None
-        self._resolver = _RESOLVER
+        self._documents: list[object] = []
+        self._stack: list[list[object] | dict[str, object]] = [self._documents]
+        self._waiting: list[str | None] = [None]
+        """The key that waits for its value, for each mapping of the stack."""
 
     def result(self) -> dict[str, object]:
-        if self._root is None:
-            return {}
-        if not isinstance(self._root, dict):
+        root = self._documents[0] if self._documents else None
+        if not isinstance(root, dict | None):
             raise BrokenConcept("The front matter is not a list of keys and values.")
-        return self._root
+        return root or {}
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Any) -> None:
         if getattr(event, "anchor", None) is not None:
             raise self._broken("anchors and aliases are not allowed", event)
-        if isinstance(event, ScalarEvent):
-            self._scalar(event)
-        elif isinstance(event, MappingStartEvent):
-            self._open({}, event)
-        elif isinstance(event, SequenceStartEvent):
-            self._open([], event)
+        if isinstance(event, ScalarEvent) and self._wants_key():
+            self._key(event)
+        elif isinstance(event, ScalarEvent):
+            tag = _RESOLVER.resolve(yaml.ScalarNode, event.value, event.implicit) if event.tag is None else ""
+            self._put(_scalar_value(tag, event.value))
+        elif isinstance(event, MappingStartEvent | SequenceStartEvent):
+            self._open({} if isinstance(event, MappingStartEvent) else [], event)
         elif isinstance(event, MappingEndEvent | SequenceEndEvent):
-            self._put(self._stack.pop().value)
-        elif isinstance(event, DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1:
-                raise self._broken("a second YAML document begins", event)
+            self._waiting.pop()
+            self._put(self._stack.pop())
+        elif isinstance(event, DocumentStartEvent) and self._documents:
+            raise self._broken("a second YAML document begins", event)
 
     def _open(self, value: list[object] | dict[str, object], event: Any) -> None:
-        if len(self._stack) >= MAX_DEPTH:
+        if len(self._stack) > MAX_DEPTH:
             raise self._broken(f"it is nested deeper than {MAX_DEPTH} levels", event)
-        self._refuse_as_key(event)
-        self._stack.append(_Open(value))
-
-    def _scalar(self, event: Any) -> None:
         if self._wants_key():
-            self._key(event)
-            return
-        text: str = event.value
-        tag = self._resolver.resolve(yaml.ScalarNode, text, event.implicit) if event.tag is None else ""
-        self._put(_scalar_value(tag, text))
+            raise self._broken("a key is not plain text", event)
+        self._stack.append(value)
+        self._waiting.append(None)
 
     def _key(self, event: Any) -> None:
-        top = self._stack[-1]
         key: str = event.value
-        if key in top.value:
+        if key in self._stack[-1]:
             raise self._broken(f"the key {key[:60]!r} stands there twice", event)
-        top.key = key
-        if len(self._stack) == 1:
+        self._waiting[-1] = key
+        if len(self._stack) == 2:
             self.keys.append((key, event.start_mark.index))
 
     def _put(self, value: object) -> None:
-        if not self._stack:
-            self._root = value
-            return
-        top = self._stack[-1]
-        if isinstance(top.value, list):
-            top.value.append(value)
-        else:
-            assert top.key is not None
-            top.value[top.key] = value
-            top.key = None
+        top, key = self._stack[-1], self._waiting[-1]
+        if isinstance(top, list):
+            top.append(value)
+        elif key is not None:
+            top[key] = value
+            self._waiting[-1] = None
 
     def _wants_key(self) -> bool:
-        return bool(self._stack) and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None
-
-    def _refuse_as_key(self, event: Event) -> None:
-        if self._wants_key():
-            raise self._broken("a key is not plain text", event)
+        return isinstance(self._stack[-1], dict) and self._waiting[-1] is None
 
     def _broken(self, what: str, event: Any) -> BrokenConcept:
         line = self._first_line + event.start_mark.line
@@ -183,34 +157,22 @@ def _scalar_value(tag: str, text: str) -> object:
         return None
     if kind == "bool":
         return text.lower() in _TRUE
-    if kind == "int":
-        return _integer(text)
-    if kind == "float":
-        return _float(text)
-    return text
-
-
-def _integer(text: str) -> object:
-    digits = text.replace("_", "")
-    if len(digits) > MAX_NUMBER:  # reading it costs the square of its length
+    digits = text.replace("_", "").lower()
+    if kind not in ("int", "float") or len(digits) > MAX_NUMBER:  # reading it costs the square of its length
         return text
-    sign = -1 if digits.startswith("-") else 1
-    digits = digits.lstrip("+-")
-    base = {"0b": 2, "0x": 16}.get(digits[:2], 8 if digits.startswith("0") and digits != "0" else 10)
     try:
-        return sign * int(digits[2:] if base in (2, 16) else digits, base)
+        if kind == "int":
+            return _integer(digits)
+        return float(digits.replace(".inf", "inf").replace(".nan", "nan"))
     except ValueError:  # base 60, a time of day to everyone but YAML 1.1; or `0x_`, a number without a digit
         return text
 
 
-def _float(text: str) -> object:
-    digits = text.replace("_", "").lower()
-    if len(digits) > MAX_NUMBER:
-        return text
-    try:
-        return float(digits.replace(".inf", "inf").replace(".nan", "nan"))
-    except ValueError:
-        return text
+def _integer(digits: str) -> int:
+    sign = -1 if digits.startswith("-") else 1
+    digits = digits.lstrip("+-")
+    base = {"0b": 2, "0x": 16}.get(digits[:2], 8 if digits.startswith("0") and digits != "0" else 10)
+    return sign * int(digits[2:] if base in (2, 16) else digits, base)
 
 
 def _told(error: yaml.YAMLError, first_line: int) -> str:

@@ -70,7 +70,7 @@ def split_words(words: list[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Model:
+class StatisticalModel:
     """Weights, and the score above which a text is held."""
 
     weights: memoryview
@@ -80,12 +80,12 @@ class Model:
     _known: dict[str, tuple[float, int, int]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
-    def shipped() -> Model | None:
+    def shipped() -> StatisticalModel | None:
         """The model that ships with gitmem, or None if its file is missing."""
         return _shipped()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Model:
+    def from_bytes(cls, data: bytes) -> StatisticalModel:
         """The model in a weights file; ValueError if it is not one."""
         if len(data) != _HEADER.size + (1 << BITS):
             raise ValueError("not a weights file of this version")
@@ -184,9 +184,9 @@ class Model:
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> Model | None:
+def _shipped() -> StatisticalModel | None:
     # By its path: `importlib.resources` would be a tenth of what a search as a command costs.
     try:
-        return Model.from_bytes(resources.read("safety/model.bin"))
+        return StatisticalModel.from_bytes(resources.read("safety/model.bin"))
     except FileNotFoundError:
         return None

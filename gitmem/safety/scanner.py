@@ -22,7 +22,7 @@ Part = Literal["all", "prose", "code"]
 
 if TYPE_CHECKING:
     from gitmem.safety.decode import Layer
-    from gitmem.safety.model import Model
+    from gitmem.safety.model import StatisticalModel
     from gitmem.safety.rules import Rule
 
 NOTE = 4000  # characters up to which a text can be a note
@@ -52,7 +52,7 @@ class Scanner:
     """A set of rules and, behind them, a model. Immutable; `with_rules` gives a stricter one."""
 
     rules: tuple[Rule, ...]
-    model: Model | None = None
+    model: StatisticalModel | None = None
     problems: tuple[str, ...] = ()  # rules that could not be used, each in a sentence
     knows_skills: bool = False  # whether the shipped rules about skills count in that scope
 
@@ -435,11 +435,11 @@ def _locate(text: str, hit: re.Match[str], layer: Layer | None) -> tuple[int, in
 
 @lru_cache(maxsize=1)
 def _shipped() -> Scanner:
-    from gitmem.safety.model import Model
+    from gitmem.safety.model import StatisticalModel
     from gitmem.safety.rules import load_shipped
 
     rules, problems = load_shipped()
-    return Scanner(rules, Model.shipped(), problems, knows_skills=True)
+    return Scanner(rules, StatisticalModel.shipped(), problems, knows_skills=True)
 
 
 @lru_cache(maxsize=1)

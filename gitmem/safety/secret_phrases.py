@@ -7,7 +7,7 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64
 
 from gitmem.safety.secret_values import (
-    Found,
+    SecretFinds,
     compiled,
     matches,
     mixed,
@@ -19,7 +19,7 @@ from gitmem.safety.secret_values import (
 # --- Headers and logins: a scheme says what follows.
 
 
-def in_headers(text: str, found: Found) -> None:
+def in_headers(text: str, found: SecretFinds) -> None:
     low = found.low
     if "bearer" in low or "authorization" in low or "ssws" in low:
         for match in matches(low, compiled(_HEADER)):
@@ -75,7 +75,7 @@ _LOGIN_OPTION = (
 )
 
 
-def _in_cookies(text: str, found: Found) -> None:
+def _in_cookies(text: str, found: SecretFinds) -> None:
     """Find the values in a line of cookies that say who is logged in; short ones are preferences."""
     position = 0
     while header := compiled(_COOKIES).search(found.low, position):
@@ -205,7 +205,7 @@ _NO_END = ".,;:!?)]}>*|\\"  # what ends a sentence, or closes something, is not 
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
 
 
-def told(text: str, found: Found) -> None:
+def told(text: str, found: SecretFinds) -> None:
     low = found.low
     if any(stem in low for stem in _STEMS):
         position = 0
@@ -226,7 +226,7 @@ def told(text: str, found: Found) -> None:
             found.add("seed-phrase", match.start(), *match.span("words"))
 
 
-def _told_by(match: re.Match[str], text: str, found: Found) -> tuple[int, int]:
+def _told_by(match: re.Match[str], text: str, found: SecretFinds) -> tuple[int, int]:
     """Return the place of the value that the words in `match` speak of, a find if it looks like a secret."""
     key, suffix, gap, weak, quote, run = match.groups()
     begin, start = match.span()
@@ -273,7 +273,7 @@ def _is_kept(before: str) -> bool:
     return what.endswith(_KEPT) or (before[-1:] == "_" and what[-1:].isalnum() and not what.endswith(_OPEN))
 
 
-def _value(text: str, start: int, quote: str | None, found: Found) -> tuple[int, bool]:
+def _value(text: str, start: int, quote: str | None, found: SecretFinds) -> tuple[int, bool]:
     """Return the end of the value that begins at `start`, and whether quotes mark it."""
     if quote:
         end = text.find(_QUOTES.get(quote, quote), start, start + 256)
@@ -296,7 +296,7 @@ _SEED_PHRASE = (
 )
 
 
-def _told_backwards(text: str, found: Found) -> None:
+def _told_backwards(text: str, found: SecretFinds) -> None:
     """Find `hunter22! is the password`, `use hunter22! as the password`."""
     for match in matches(found.low, compiled(_TOLD_BACKWARDS)):
         before = text[max(0, match.start() - 100) : match.start()]

@@ -30,7 +30,7 @@ def matches(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         yield match
 
 
-class Found:
+class SecretFinds:
     """The finds in one text. What is taken is not taken twice, and a marker of an earlier redaction is taken.
 
     Touching counts as taken: a find beside a marker would otherwise depend on what the marker replaced, and

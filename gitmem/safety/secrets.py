@@ -16,14 +16,22 @@ from typing import Any
 
 from gitmem import resources
 from gitmem.safety.secret_phrases import in_headers, told
-from gitmem.safety.secret_values import Found, Secret, compiled, matches, placeholder, plausible, token_like
+from gitmem.safety.secret_values import (
+    Secret,
+    SecretFinds,
+    compiled,
+    matches,
+    placeholder,
+    plausible,
+    token_like,
+)
 
 __all__ = ["Secret", "find", "redact"]
 
 
 def find(text: str, *, ibans: bool = False) -> list[Secret]:
     """Return the secrets in a text, in order and apart; with `ibans` the numbers of bank accounts too."""
-    found = Found(text)
+    found = SecretFinds(text)
     if "PRIVATE KEY" in text:
         _private_keys(text, found)
     if found.longest >= 40:
@@ -93,7 +101,7 @@ def token_shapes() -> dict[str, list[Any]]:
 # --- Private keys: the whole block, or what there is of it.
 
 
-def _private_keys(text: str, found: Found) -> None:
+def _private_keys(text: str, found: SecretFinds) -> None:
     begins = list(compiled(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----").finditer(text))
     for number, begin in enumerate(begins, 1):
         following = begins[number].start() if number < len(begins) else len(text)
@@ -115,7 +123,7 @@ _KEY_BODY = (
 )
 
 
-def _bare_private_keys(text: str, found: Found) -> None:
+def _bare_private_keys(text: str, found: SecretFinds) -> None:
     """Find the body of a private key without its first line, by how its encoding begins, and that of a PuTTY file."""
     if "MI" in found.long or "MHcC" in found.long or "MC4C" in found.long or "b3BlbnNzaC1r" in found.long:
         for match in compiled(_BARE_BODY).finditer(text):
@@ -140,7 +148,7 @@ _PUTTY_BODY = (
 # --- Tokens with a prefix. A token begins where no word runs on, so each run of letters is read once.
 
 
-def _prefixed(text: str, found: Found) -> None:
+def _prefixed(text: str, found: SecretFinds) -> None:
     long = found.long
     for prefix in [prefix for prefix in prefixes_of_tokens() if prefix in long]:
         kind, rest = prefixes_of_tokens()[prefix]
@@ -172,7 +180,7 @@ def prefix_pattern(prefix: str, rest: str) -> re.Pattern[str]:
 # --- Tokens without a prefix: what is in the middle of them, or their whole layout, gives them away.
 
 
-def _shaped(text: str, found: Found) -> None:
+def _shaped(text: str, found: SecretFinds) -> None:
     for kind, part, shape in token_shapes()["shapes"]:
         # First only where it is likely to be: in runs without a space, which are few.
         if part in found.long and compiled(shape).search(found.long):
@@ -192,7 +200,7 @@ _AWS_PAIR = r"AKIA[A-Z0-9]{16}[\"'\s:,;/|]{1,4}(?P<secret>[A-Za-z0-9/+]{40})(?![
 # --- URLs: `scheme://user:password@host`, and a long name that is no user's.
 
 
-def _in_urls(text: str, found: Found) -> None:
+def _in_urls(text: str, found: SecretFinds) -> None:
     if "://" in found.long:
         for match in matches(text, compiled(_URL)):
             name, password = match["name"], match["password"]
@@ -213,7 +221,7 @@ _URL = r"://(?P<name>[^\s/?#@:\"'<>`\[\]]{0,200}+)(?::(?P<password>[^\s/\"'<>`]{
 # --- Vendors whose keys have no prefix: their name, and close behind it something of the right shape.
 
 
-def _of_vendors(text: str, found: Found) -> None:
+def _of_vendors(text: str, found: SecretFinds) -> None:
     low = found.low
     vendors = [vendor for vendor in token_shapes()["vendors"] if vendor in low]
     for match in matches(low, compiled(_BARE_KEY)) if vendors else ():
@@ -261,14 +269,14 @@ _PHRASES = (24, 21, 18, 15, 12)
 _LONG_RUN = 100
 
 
-def _cards(text: str, found: Found) -> None:
+def _cards(text: str, found: SecretFinds) -> None:
     for match in compiled(_DIGITS).finditer(text):
         number = re.sub(r"\D", "", match[0])
         if compiled(_ISSUED).fullmatch(number) and _passes_luhn(number) and len(set(number)) > 1:
             found.add("payment-card", match.start(), *match.span())
 
 
-def _bank_accounts(text: str, found: Found) -> None:
+def _bank_accounts(text: str, found: SecretFinds) -> None:
     """Find numbers of bank accounts, in one run or in groups of four, by their check digits."""
     for match in compiled(_IBAN).finditer(text):
         number = match[0].replace(" ", "")
@@ -280,7 +288,7 @@ def _bank_accounts(text: str, found: Found) -> None:
 _IBAN = r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"
 
 
-def _wallet_keys(text: str, found: Found) -> None:
+def _wallet_keys(text: str, found: SecretFinds) -> None:
     """Find private keys of Bitcoin in the form of wallets: base58 with a checksum."""
     for match in compiled(_WALLET_KEY).finditer(text):
         number = 0
@@ -300,7 +308,7 @@ def _double_hash(data: bytes) -> bytes:
     return hashlib.sha256(hashlib.sha256(data).digest()).digest()
 
 
-def _seed_phrases(found: Found) -> None:
+def _seed_phrases(found: SecretFinds) -> None:
     """Find runs of words from the list of BIP-39 with a right checksum, whatever is said about them."""
     for match in compiled(_WORD_RUN).finditer(found.low):
         words = list(re.finditer(r"[a-z]{3,8}", match[0]))

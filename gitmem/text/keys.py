@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
+from gitmem.text.words import STOP
+
 GAP = "[…]"
 """What is left in the place of a stretch that was taken out."""
 _LONGEST = 20_000
@@ -19,19 +21,20 @@ _ADDRESS = re.compile(
 )
 # An account or a telephone number is written in groups, and is one number.
 _GROUPS = re.compile(
-    r"\b[A-Z]{2}\d{2}(?:[ \u00a0][A-Z0-9]{2,4}){2,8}\b|(?<![\w.])\+?\d[\d ()/\u00a0-]{5,22}\d(?![\w.])"
+    r"\b[A-Z]{2}\d{2}(?:[ \u00a0][A-Z0-9]{2,4}){2,8}\b|(?<![\w.-])\+?\d[\d ()/\u00a0-]{5,22}\d(?!\w|\.\w)"
 )
 _THOUSANDS = re.compile(r"(?<=\d)[ ,.'’\u00a0\u202f](?=\d{3}(?!\d))")
 _WORD = re.compile(r"[^\W_]+(?:[-_.,:#/@'’][^\W_]+)*")
 _PLAIN = re.compile(r"[^\W_]+")
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
+_UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 _TOUCHING = re.compile(rf"(?<=[{_UNSPACED}])(?=[0-9A-Za-z])|(?<=[0-9A-Za-z])(?=[{_UNSPACED}])")
 _AMOUNT = re.compile(r"(\d+)(k|m)")
 _ZEROS = {"k": "000", "m": "000000"}
 _SENTENCE = re.compile(r"[^.!?\n。！？…;]+(?:[.](?=\w)[^.!?\n。！？…;]*)*[.!?。！？…;\n]*")
 _LEAD = re.compile(r"\s*(?:\[(?:user|assistant)\] )?")
 """What is before a sentence and no part of it: the speaker's label in a turn."""
-_OPENS = frozenset('].!?:;。！？…\n|>"“”«»([*-')
+_OPENS = frozenset('].!?:;。！？…\n|>"“”«»([*-#')
 _SAYS_NOTHING = 0.5
 """The share of longer words with a capital from which capitals say nothing: a headline, or a language of such nouns."""
 _FEW_CAPITALS = 3
@@ -41,6 +44,22 @@ _CLAUSE = 4
 """Spaces between the words of a clause that tells by itself."""
 _SURE = 3
 """Letters and digits of a number or an id from which on two texts do not have it by chance."""
+_TITLE = re.compile(r"(?:^|[^\w])[A-Z][a-z]{0,2}\.\s$")
+"""The end of an abbreviation before a name: Mr., Dr., St."""
+_CALENDAR = re.compile(
+    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|januar|februar|marz|mai|juni|juli"
+    r"|oktober|dezember"
+)
+"""Names that everybody uses. Other languages than these two write them without a capital."""
+_NOUNS_HAVE_CAPITALS = re.compile(
+    r"\b(?:der|die|das|den|dem|des|ein|eine|einen|ist|sind|im|und|nicht|auf|fur|von|zum)\b"
+)
+_SHORT_NAME = 3
+_FEW_CHANGED = 3
+"""Words that a correction takes out of a text at most; what changes more of it says something else."""
+_HOST = re.compile(r"(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w.-])|(?<=@)(?:[a-z0-9-]+\.)+[a-z]{2,}")
+_SHORT_LABEL = 4
 
 
 def fold(text: str) -> str:
@@ -53,7 +72,7 @@ def fold(text: str) -> str:
 
 def tokens_of(text: str) -> frozenset[str]:
     """Return the runs of letters and digits in a text, folded, and those of its numbers as keys have them."""
-    found = _PLAIN.findall(_apart(fold(text)))
+    found = [_name(one) for one in _PLAIN.findall(_apart(fold(text)))]
     if any(map(str.isdigit, text)):
         found += [token for key in keys_of(text) for token in _PLAIN.findall(key)]
     return frozenset(found)
@@ -85,25 +104,118 @@ def _numbers_and_names(text: str) -> Iterator[str]:
             if sum(map(str.isalnum, number)) > 1:
                 yield number
         elif len(word) > 2 and _is_name(word, tells and not _opens(text, match.start())):
-            yield fold(re.sub(r"['’]s?$", "", word))
+            yield _name(word)
+
+
+def _name(word: str) -> str:
+    """Return a name as a key: folded, without the mark of a possessive, a day or month in the singular."""
+    name = fold(re.sub(r"['’]s?$", "", word))
+    return name.removesuffix("s") if _CALENDAR.fullmatch(name.removesuffix("s")) else name
 
 
 def _is_name(word: str, capital_tells: bool) -> bool:
     """Say whether a word is spelled like a name: joined with a capital, one inside, or one where no sentence begins."""
     if "_" in word or (any(map(str.isupper, word[1:])) and not word.isupper()):
         return True
+    if len(re.findall(r"[-./]", word)) > 1:  # a path, the name of a host
+        return True
     is_acronym = word.isupper() and len(word) <= _ACRONYM
     return word[0].isupper() and capital_tells and not is_acronym
 
 
 def _opens(text: str, start: int) -> bool:
-    before = text[max(0, start - 4) : start].rstrip(" \t")
-    return not before or before[-1] in _OPENS
+    near = text[max(0, start - 6) : start]
+    before = near.rstrip(" \t")
+    return (not before or before[-1] in _OPENS) and not _TITLE.search(near)
+
+
+def _mentioned(text: str) -> frozenset[str]:
+    """Return the keys of a text, and what may be a name in it: a known one is the same where a sentence begins with it.
+
+    In a text without any capital every word may be one.
+    """
+    every = not any(map(str.isupper, text))
+    words = (one for one in _WORD.findall(text) if len(one) > 2 and (every or one[0].isupper()))
+    return keys_of(text) | {_name(one) for one in words}
+
+
+def shared_keys(one: str, other: str) -> set[str]:
+    """Return what two texts share that says where one came from: ids, long numbers, addresses, hosts, files, names.
+
+    A name is spelled as one in both, and in one of them where no sentence begins.
+    """
+    keys = (key for key in keys_of(one) & keys_of(other) if is_sure(key) or not any(map(str.isdigit, key)))
+    (mine, my_names), (theirs, their_names) = _spelled(one), _spelled(other)
+    found = {*keys, *((mine & their_names) | (theirs & my_names))}
+    return found or {*(_owners(one) & tokens_of(other)), *(_owners(other) & tokens_of(one))}
+
+
+def _owners(text: str) -> frozenset[str]:
+    """Return the names of those who have the hosts in a text: `fennwick` of `results.fennwick.example`."""
+    hosts = (host.split(".") for host in _HOST.findall(fold(text[:_LONGEST])))
+    return frozenset(
+        labels[-2] for labels in hosts if len(labels[-2]) > _SHORT_LABEL and labels[-2] not in STOP
+    )
+
+
+def telling(text: str) -> frozenset[str]:
+    """Return everything by which another text may be known to follow from this one."""
+    return keys_of(text) | tokens_of(text) | _spelled(text)[1]
+
+
+@lru_cache(maxsize=4_096)
+def _spelled(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words that are spelled as a name, a host or a file: where no sentence begins, and wherever they are."""
+    inside, anywhere = set(), set()
+    for match in _WORD.finditer(text[:_LONGEST]):
+        word = fold(re.sub(r"['’]s?$", "", match[0]))
+        is_joined = "." in word or "/" in word
+        if len(word) <= _ACRONYM - (not match[0].isupper()) or not (is_joined or match[0][0].isupper()):
+            continue
+        if not _CALENDAR.fullmatch(word.rstrip("s")):
+            anywhere.add(word)
+            if is_joined or not _opens(text, match.start()):
+                inside.add(word)
+    return frozenset(inside), frozenset(anywhere)
 
 
 def is_sure(key: str) -> bool:
     """Say whether a key is no word: an id, an address or a number that two texts do not share by chance."""
-    return any(map(str.isdigit, key)) and sum(map(str.isalnum, key)) >= _SURE
+    return any(one.isdigit() or one in "@/" for one in key) and sum(map(str.isalnum, key)) >= _SURE
+
+
+def is_common(key: str, text: str) -> bool:
+    """Say whether a name of a text may be a word like others: short, a day or a month, or a noun that is written so."""
+    if " " in key or is_sure(key):
+        return False
+    is_word = len(key) <= _SHORT_NAME or _CALENDAR.fullmatch(key)
+    return bool(is_word or _NOUNS_HAVE_CAPITALS.search(fold(text)))
+
+
+def is_brief(text: str, longest: int) -> bool:
+    """Say whether a message is only a few words without a key; writing without spaces says more in a character."""
+    size = len(text) + 2 * len(_UNSPACED_LETTER.findall(text))
+    return 0 < size <= longest and not keys_of(text)
+
+
+def subject(text: str) -> frozenset[str]:
+    """Return about the words that say what a text is about, by their beginnings."""
+    return frozenset(one[:5] for one in tokens_of(text) - STOP if len(one) > 3)
+
+
+CHANGED = "~"
+"""What marks a word by which a text repeats the wording that was replaced: it may be a word like any other."""
+
+
+def changed_words(old: str, new: str) -> list[str]:
+    """Return the words that a correction took out of a text, by their beginnings; none where it is another text."""
+    words, kept = (
+        {one if one.isdigit() else one[:5] for one in tokens_of(each) - STOP if len(one) > 2 or one.isdigit()}
+        for each in (old, new)
+    )
+    taken = words - kept
+    is_correction = bool(words & kept) and len(taken) <= _FEW_CHANGED
+    return sorted(f"{CHANGED}{one}" for one in taken) if is_correction else []
 
 
 def quotes_of(text: str) -> list[str]:
@@ -140,7 +252,7 @@ def says(text: str, keys: Collection[str], quotes: Collection[str] = ()) -> list
         sentence = text[start:end]
         if _holds(sentence, quotes):
             found.append((start, end))
-        elif not keys_of(sentence).isdisjoint(keys):
+        elif not _mentioned(sentence).isdisjoint(keys):
             found += _clauses(text, start, end, keys)
     return found
 
@@ -151,9 +263,7 @@ def _clauses(text: str, start: int, end: int, keys: Collection[str]) -> list[tup
     spans = [(start + at, start + to) for at, to in zip([0, *ends], [*ends, end - start], strict=True)]
     if any(len(_PLAIN.findall(text[at:to])) < _CLAUSE for at, to in spans):
         return [(start, end)]
-    # A capital tells a name only where no sentence begins, so the keys of a clause are sought in the sentence's.
-    meant = keys_of(text[start:end]) & set(keys)
-    telling = [(at, to) for at, to in spans if not meant.isdisjoint(keys_of(f"so {text[at:to]}"))]
+    telling = [(at, to) for at, to in spans if not _mentioned(text[at:to]).isdisjoint(keys)]
     return [(at, at + len(text[at:to].rstrip())) for at, to in telling] or [(start, end)]
 
 

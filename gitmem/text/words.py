@@ -20,7 +20,9 @@ STOP = frozenset(_STOP.split())
 _SUFFIX = re.compile(
     r"(?:ational|ization|ations?|ingly|edly|ings?|edly|ness|ment|ies|ied|ers?|est|ed|es|ly|e|y|s)$"
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])(?=\s|[^\W\d_a-zA-Z])\s*|\n+")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…。！？])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bDr\.)(?=\s|[^\W\d_a-zA-Z])\s*|\n+"
+)
 
 
 def fold(text: str) -> str:

@@ -141,13 +141,18 @@ def git(
     return done.stdout + (done.stderr if not check else "")
 
 
+def home_of(cwd: Path) -> Path:
+    """The home whose list has the memories of a story."""
+    return next((above / "home" for above in (cwd, *cwd.parents) if (above / "home").is_dir()), cwd)
+
+
 def real(
     *args: str, cwd: Path, env: dict[str, str] | None = None, **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """The real command in a process of its own."""
+    """The real command in a process of its own, with the home of the story that a directory belongs to."""
     settings = {
         **plain_environment(),
-        "HOME": str(cwd),
+        "HOME": str(home_of(cwd)),
         "GITMEM_MACHINE": "laptop",
         "LC_ALL": "C.UTF-8",
         **(env or {}),

@@ -33,6 +33,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     there = str(here.parent / "there.git")
     mem.git("init", "--quiet", "--bare", there)
     yield run("init", str(here.parent / "other"))
+    yield ask("trust", str(here.parent / "other"))
     yield run("status")
 
     # Remember
@@ -49,10 +50,10 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("facts", "--verbose")
     yield run("facts", "--block")
     yield run("note", "How we deploy", "Tag, then wait. See [the server](/notes/server.md).")
-    yield run("record observation", "the build needs node 20")
-    yield run("record decision", "Use Postgres", "--rationale", "We query JSON", "--tag", "database")
-    yield run("record tool-call", "terminal", "--result", "ok")
-    yield run("record turn", "--user", "which database", "--assistant", "Postgres")
+    yield run("record", "observation", "the build needs node 20")
+    yield run("record", "decision", "Use Postgres", "--rationale", "We query JSON", "--tag", "database")
+    yield run("record", "tool-call", "terminal", "--result", "ok")
+    yield run("record", "turn", "--user", "which database", "--assistant", "Postgres")
     yield run("record", "--stdin")
     yield run("plan create", "Move the server", "copy data", "switch DNS")
     yield run("plan step", "move-the-server", "1", "--result", "2 GB")
@@ -109,7 +110,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("remote add", "origin", there, "--yes")
     yield run("remote list")
     yield run("sync", "--dry-run")
-    yield run("sync")
+    yield run("sync", code=3)  # something waits for a person
     yield run("fold")
     yield run("sync", "--due")
     yield run("sync", "--to", str(here.parent / "memory.bundle"))
@@ -119,11 +120,11 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     mem.cwd = here.parent / "second"
     mem.env["GITMEM_MACHINE"] = "desk"
     mem("replace", "Thursdays", "Deploys happen on Mondays")
-    mem("sync")
+    mem.run("sync")
     del mem.env["GITMEM_MACHINE"]
     mem.cwd = here
     mem("replace", "Thursdays", "Deploys happen on Fridays")
-    yield run("sync")
+    yield run("sync", code=3)  # something waits for a person
     [contest] = [one for one in mem("review", "--json").json["waiting"] if one["kind"] == "contested"]
     yield ask("review", contest["id"], "--edit", "Deploys happen on Sundays")
 
@@ -134,23 +135,21 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     mem.write("../audit/SKILL.md", page.format("audit"))
     given = str(here.parent / "SKILL.md")
     yield run("skill check", str(here.parent / "audit"))
-    yield run("skill import", str(here.parent / "audit"))
+    yield run("skill create", "audit", str(here.parent / "audit"))
     yield run("skill create", "deploy", "--category", "ops", "--file", given)
     mem.write("../SKILL.md", page.format("deploy").replace("wait for CI", "wait for the tests"))
     yield run("skill edit", "deploy", "--file", given)
     yield run("skill patch", "deploy", "the tests", "the tests to end")
     yield run("skill write-file", "deploy", "references/more.md", "--from", str(here.parent / "more.md"))
     yield run("skill list")
-    yield run("skill view", "deploy")
-    yield run("skill view", "deploy", "references/more.md")
+    yield run("skill show", "deploy")
+    yield run("skill show", "deploy", "references/more.md")
     yield run("skill list", "--prompt")
     yield run("skill used", "deploy", "--outcome", "failed", "--note", "CI was down")
     yield run("skill list")
-    yield run("skill log", "deploy")
-    yield run("skill diff", "deploy")
     yield run("skill remove-file", "deploy", "references/more.md")
-    yield run("skill link", str(here.parent / "agent"))
-    yield run("skill unlink", str(here.parent / "agent"))
+    yield run("connect", str(here.parent / "agent"))
+    yield run("disconnect", str(here.parent / "agent"))
     yield run("skill delete", "audit")
 
     # What waits, and upkeep

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gitmem.shape import SHAPES, Field, Reader, Type
+from gitmem.shape import SHAPES, Field, Notation, Type
 
 PATH = Path(__file__).parents[2] / "docs/json-schema.json"
 
 DOCUMENTS: dict[str, str] = {
     "init": "{bundle: str, git_dir: str, made: bool, commit: str}",
+    "trust": "{bundle: str}",
     "status": "Status",
     "digest": "Digest",
     "import": "Imported",
@@ -20,15 +21,11 @@ DOCUMENTS: dict[str, str] = {
     "remember": "Answer",
     "replace": "Answer",
     "forget": "Answer",
-    "facts": "Facts | FrozenBlock",
+    "facts": "Facts | FrozenBlock | {id: str, pinned: bool}",
     "note": "{path: str, commit: str?}",
     "edit": "{path: str, commit: str?}",
     "commit": "{commits: [LogEntry]}",
-    "record": "{recorded: int, skipped: int, problems: [str], commit: str}",
-    "record observation": "Event",
-    "record decision": "Event",
-    "record tool-call": "Event",
-    "record turn": "Event",
+    "record": "Event | {recorded: int, skipped: int, problems: [str], commit: str}",
     "session start": "{session: str, started: str, resumed: bool}",
     "session end": "{session: str, commit: str?}",
     "plan create": "Plan",
@@ -36,11 +33,10 @@ DOCUMENTS: dict[str, str] = {
     "plan complete": "Plan",
     "plan list": "{plans: [Plan]}",
     "log": "{sessions~: [Chapter], commits: [LogEntry]}",
-    "show": "ShownCommit | ShownSession | ShownEntry | Pending | ShownFile | ShownDirectory | "
-    "{*snapshot: Snapshot, changes: [Change]}",
-    "diff": "{from: str?, to: str?, session: str?, changes~: [Change], files~: [{path: str, counts: {int}}], unified~: str}",
-    "blame": "{path: str, entries: [Blamed]}",
-    "why": "Traced",
+    "show": "ShownCommit | ShownSession | ShownEntry | Pending | Reading | ShownFile | ShownDirectory | ShownSnapshot",
+    "diff": "Diff | Pending",
+    "blame": "{path: str, entries: [Blamed]} | ShownEntry | ShownSession | Pending | Reading | ShownCommit | ShownSnapshot",
+    "why": "Traced | ShownEntry | ShownSession | Pending | Reading | ShownCommit | ShownSnapshot",
     "search": "Found",
     "recall": "Recalled | {sessions: [About]} | Reading",
     "snapshot": "Snapshot | {*gone: Snapshot, deleted_on: [str]} | {snapshots: [Snapshot]}",
@@ -56,27 +52,22 @@ DOCUMENTS: dict[str, str] = {
     "fold": "Synced | {main: str, branch_count: int, waiting_branches: [str]} | {forgotten: str}",
     "clone": "{bundle: str, commit: str, held: [str], steps: [any]}",
     "scan": "{flagged: [{where: str, *result: Result}]}",
-    "review": "{waiting: [Pending]} | Pending | Decided",
+    "review": "{waiting: [Pending]} | Pending | Decided | ShownEntry | ShownSession | Reading | ShownCommit | ShownSnapshot",
     "skill create": "SkillWrite",
     "skill edit": "SkillWrite",
     "skill patch": "SkillWrite",
     "skill write-file": "SkillWrite",
     "skill remove-file": "SkillWrite",
     "skill delete": "SkillWrite",
-    "skill import": "SkillWrite",
     "skill list": "{skills: [ListedSkill]} | {prompt: str}",
-    "skill view": "SkillView",
+    "skill show": "SkillView",
     "skill check": "{verdict: str, findings: [SkillFinding]}",
     "skill used": "{name: str, event: str?, uses: int, failed: int, failing: bool}",
-    "skill log": "{sessions~: [Chapter], commits: [LogEntry]}",
-    "skill diff": "{name: str, from: str?, to: str, diffs: {str}}",
-    "skill link": "{links: [{directory: str, flat: bool, ours: bool}]}",
-    "skill unlink": "{unlinked: str}",
-    "connect": "Steps",
-    "disconnect": "Steps",
-    "connections": "{connections: [{agent: str, ok: bool, checks: [{name: str, ok: bool, what: str, remedy: str?}]}]}",
-    "check": "{ok: bool, problems: [Problem], checks: [str], commit_count: int, file_count: int, "
-    "findings: [{check: str, where: str, what: str}]}",
+    "connect": "Steps | {directory: str, written: [str]}",
+    "disconnect": "Steps | {directory: str}",
+    "connections": "{connections: [{agent: str, ok: bool, checks: [{name: str, ok: bool, what: str, remedy: str?}]}], "
+    "directories: [str]}",
+    "check": "{ok: bool, problems: [Problem], commit_count: int, file_count: int}",
     "config": "Settings | Setting",
     "gc": "{ran: bool, by: str?, before: Weight?, after: Weight?}",
 }
@@ -86,14 +77,9 @@ BESIDE: dict[str, str] = {
     "Error": "error: str, hint: str?, exit_code: int",
     "Event": "event: str?, commit: str",
     "Decided": "id: str, kind: str, decided: str, commit: str?",
-    "Steps": "agent: str, place: str, changed: bool, dry_run: bool, steps: [{state: str, what: str}], warnings: [str], "
-    "content: str?",
     "Setting": "key: str, value: any, origin: str, help: str",
     "Settings": "settings: [Setting]",
-    "ShownFile": "path: str, commit: str, kind: str, size: int, text~: str, base64~: str, entries: [Entry], "
-    "links: [{path: str, exists: bool}], backlinks: [str]",
-    "ShownDirectory": "path: str, commit: str, kind: str, names: [str]",
-    "Problem": "name: str, serious: bool, what: str, remedy: str?, fixable: bool, fixed: str",
+    "Problem": "check: str, serious: bool, what: str, remedy: str, fixable: bool, fixed: str",
 }
 """Shapes of documents that a command puts together itself."""
 
@@ -108,12 +94,12 @@ def schema() -> dict[str, Any]:
         " not there is null; dates are ISO 8601 in UTC.",
         "type": "object",
         "properties": {command: _union(text) for command, text in DOCUMENTS.items()},
-        "$defs": {name: _object(Reader(text).fields()) for name, text in shapes.items()},
+        "$defs": {name: _object(Notation(text).fields()) for name, text in shapes.items()},
     }
 
 
 def _union(text: str) -> dict[str, Any]:
-    found = [_type(Reader(part).type()) for part in text.split(" | ")]
+    found = [_type(Notation(part).type()) for part in text.split(" | ")]
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
@@ -122,7 +108,7 @@ def _object(fields: Sequence[Field]) -> dict[str, Any]:
     required: list[str] = []
     for field in fields:
         if field.name == "*":
-            inner = _object(Reader({**SHAPES, **BESIDE}[field.type.name]).fields())
+            inner = _object(Notation({**SHAPES, **BESIDE}[field.type.name]).fields())
             properties |= inner["properties"]
             required += inner["required"]
             continue

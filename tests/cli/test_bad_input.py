@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.cli.main import COMMANDS
-from gitmem.git import transaction
+from gitmem.git import git_locks
 
 from tests.cli.conftest import NOTE, Cli
 
@@ -30,16 +30,16 @@ def _reads(mem: Cli) -> None:
 @pytest.mark.parametrize("path", ["../x", "../../etc/passwd", "/etc/passwd", "HEAD:../x", "memories/../../x"])
 def test_a_path_outside_the_bundle(mem: Cli, path: str) -> None:
     """Nothing outside is read."""
-    assert _stops(mem, "show", path).endswith(" is outside the bundle /tmp/mem.")
-    assert "outside the bundle" in _stops(mem, "log", "--path", path.removeprefix("HEAD:"))
-    assert "outside the bundle" in _stops(mem, "diff", "--path", path.removeprefix("HEAD:"))
+    assert _stops(mem, "show", path).endswith(" is outside the memory /tmp/mem.")
+    assert "outside the memory" in _stops(mem, "log", "--path", path.removeprefix("HEAD:"))
+    assert "outside the memory" in _stops(mem, "diff", "--path", path.removeprefix("HEAD:"))
 
 
 def test_a_directory_that_is_not_there(gitmem: Cli) -> None:
     """-C nowhere."""
     expected = (
         "There is no directory /tmp/nowhere. "
-        "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
+        "Create one with `gitmem init`, or name one with -C or $GITMEM_BUNDLE."
     )
     assert expected == gitmem.fails("-C", "nowhere", "log")
 
@@ -47,16 +47,15 @@ def test_a_directory_that_is_not_there(gitmem: Cli) -> None:
 def test_no_bundle_anywhere(gitmem: Cli) -> None:
     """A directory without a bundle, and none above it."""
     expected = (
-        "There is no bundle in /tmp or above it. "
-        "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
+        "There is no memory in /tmp or above it. "
+        "Create one with `gitmem init`, or name one with -C or $GITMEM_BUNDLE."
     )
     for args in (("log",), ("status",), ("commit",), ("check",), ("check",), ("gc",)):
         assert expected == gitmem.fails(*args)
 
 
 def test_a_file_that_is_not_utf8(mem: Cli) -> None:
-    """It stops `commit`, whole."""
-    mem.write("notes/good.md", NOTE)
+    """`commit` fails with its name, and changes nothing where there is nothing else to commit."""
     mem.write("notes/latin.md", NOTE.encode() + b"caf\xe9\n")
     expected = (
         "notes/latin.md is not a valid OKF file: It is not UTF-8 (byte 22). "
@@ -220,7 +219,7 @@ def test_a_rebase_under_way(mem: Cli) -> None:
 
 def test_a_foreign_index_lock(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another git command holds the index."""
-    monkeypatch.setattr(transaction, "_LOCK_WAIT", 0.05)
+    monkeypatch.setattr(git_locks, "PATIENCE", 0.05)
     mem.remember("a fact")
     lock = mem.write(".git/index.lock", "")
     expected = (
@@ -238,7 +237,7 @@ def test_a_bundle_that_is_no_repository(mem: Cli) -> None:
     """The files are there, the git directory is gone."""
     shutil.rmtree(mem.root / ".git")
     expected = (
-        "/tmp/mem holds the files of a bundle, but it is not a git repository. "
+        "/tmp/mem holds the files of a memory, but it is not a git repository. "
         "Restore its git directory from a backup, or begin a new history with `gitmem init .`."
     )
     assert expected == mem.fails("log")
@@ -293,7 +292,7 @@ def test_an_empty_repository(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.git("init", "-q", "empty")
     gitmem.cwd = tmp_path / "empty"
     expected = (
-        "/tmp/empty is a repository without commits, not a bundle yet. Make it one with `gitmem init .`."
+        "/tmp/empty is a repository without commits, not a memory yet. Make it one with `gitmem init .`."
     )
     for args in (("log",), ("status",), ("commit",), ("check",), ("check",)):
         assert expected == gitmem.fails(*args)
@@ -308,7 +307,7 @@ def test_a_foreign_repository(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.write("secret.txt", "x")
     before = gitmem.git("log")
     for args in (("commit",), ("log",), ("check",), ("check",)):
-        assert gitmem.fails(*args).startswith("/tmp/project is a git repository, but not a bundle.")
+        assert gitmem.fails(*args).startswith("/tmp/project is a git repository, but not a memory.")
     assert before == gitmem.git("log")
     assert not (tmp_path / "project/.git/gitmem").exists()
 
@@ -367,3 +366,16 @@ def test_words_that_are_no_text_or_very_long(mem: Cli, args: tuple[str, ...], wo
     done = mem.run(*(arg.replace("WORD", word) for arg in args))
     assert "bug" not in done.err
     mem("remember", "More.")
+
+
+def test_a_file_that_cannot_be_used_keeps_no_other_from_a_commit(mem: Cli) -> None:
+    """The good file is committed and listed; the bad one is named once, stays, and the command fails."""
+    mem.write("notes/bad.md", b"\xff\xfe\x00binary")
+    mem.write("todo.md", "Buy milk\n")
+    done = mem("commit", code=1)
+    assert "todo.md" in done.out
+    assert done.err.startswith("gitmem: notes/bad.md ")
+    assert done.err.count("notes/bad.md") == 1
+    assert "todo.md" in mem.git("ls-files")
+    assert mem.git("status", "--porcelain", "-uall") == "?? notes/bad.md\n"
+    assert "commits" in mem("commit", "--json", code=1).json

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from gitmem.cli.clone import _directory_of
+from gitmem.cli.sync import _directory_of
 
 from tests.cli.conftest import Cli
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.cli.setup import spelled
-from gitmem.config import settings
+from gitmem.config import Setting, settings
 from gitmem.settings_edit import keys_of_setting, put, remove
 
 from tests.cli.conftest import Cli
@@ -36,25 +36,25 @@ def test_list_is_what_status_tells(mem: Cli) -> None:
     assert "hot_memory_max" in mem("config").out
 
 
-def test_in_the_hermes_home(mem: Cli) -> None:
+def test_in_the_settings_of_a_user(mem: Cli) -> None:
     """What says whom to talk to is for a person's own file; a variable goes before all."""
     told = mem.fails("config", "distiller.base_url", "https://model.example", code=2)
-    assert "Set it with --home." in told
-    mem("config", "distiller.base_url", "https://model.example", "--home")
-    home = mem.home / ".hermes/gitmem.yaml"
+    assert "Set it with --user." in told
+    mem("config", "distiller.base_url", "https://model.example", "--user")
+    home = mem.home / ".config/gitmem/config.yaml"
     assert 'distiller.base_url: "https://model.example"\n' == home.read_text()
     mem.env["GITMEM_TRANSCRIPTS"] = "off"
-    told = mem("config", "transcripts", "all", "--home").out
+    told = mem("config", "transcripts", "all", "--user").out
     assert "What holds is from environment GITMEM_TRANSCRIPTS" in told
-    mem("config", "distiller.base_url", "--unset", "--home")
+    mem("config", "distiller.base_url", "--unset", "--user")
     assert "transcripts: all\n" == home.read_text()
 
 
 def test_without_a_bundle(gitmem: Cli) -> None:
     """Settings can be read; to set one takes a bundle, or the home."""
     assert "all\n" == gitmem("config", "transcripts").out
-    assert "There is no bundle" in gitmem.fails("config", "transcripts", "text")
-    gitmem("config", "transcripts", "text", "--home")
+    assert "There is no memory" in gitmem.fails("config", "transcripts", "text")
+    gitmem("config", "transcripts", "text", "--user")
     assert "text\n" == gitmem("config", "transcripts").out
 
 
@@ -144,13 +144,17 @@ def test_bank_accounts_are_redacted_where_the_settings_say_so(
 
 
 def test_the_docs_have_every_setting() -> None:
-    """docs/settings.md is complete and right: name, default, what it is, and nothing that is not a setting."""
-    text = DOCS.read_text()
-    listed = dict(re.findall(r"^\| `([a-z_.]+)` \| (.+) \|$", text, re.MULTILINE))
-    assert ROWS.keys() == listed.keys()
-    for key, row in ROWS.items():
-        default, values, told = (part.strip() for part in listed[key].split(" | "))
-        assert f"`{spelled(row.default, empty='')}`".replace("``", "") == default, key
-        assert row.help == told, key
-        expected = ", ".join(f"`{one}`" for one in row.choices) or row.expected
-        assert expected == values, key
+    """docs/settings.md has each once, with its default, its choices and its help; names that share a row are alike."""
+    listed = dict[str, str]()
+    for names, rest in re.findall(r"^- (`[a-z_.`, ]+`)(.*)$", DOCS.read_text(), re.MULTILINE):
+        for name in re.findall(r"[a-z_.]+", names):
+            assert name not in listed
+            listed[name] = rest
+    assert {key: _in_the_docs(row) for key, row in ROWS.items()} == listed
+
+
+def _in_the_docs(row: Setting) -> str:
+    default = spelled(row.default, empty="")
+    values = ", ".join(f"**`{one}`**" if one == default else f"`{one}`" for one in row.choices)
+    shown = values or (f"`{default}`" if default else "")
+    return f" ({shown}): {row.help}" if shown else f": {row.help}"

@@ -53,14 +53,12 @@ def test_a_command_is_in_the_docs(path: str) -> None:
     assert re.search(rf"^    .*\bgitmem {re.escape(path)}\b", text, re.MULTILINE) or isinstance(
         ALL[path], click.Group
     )
-    if " " not in path:
-        assert f"\n### gitmem {path}\n" in text
 
 
 def test_the_docs_know_no_other_command() -> None:
     """A command that went is gone from the docs too."""
-    headings = re.findall(r"^### gitmem (.+)$", DOCS.read_text(), re.MULTILINE)
-    assert sorted(headings) == sorted(COMMANDS)
+    named = re.findall(r"^    (?:.*\| |\$ )?gitmem ([a-z-]+)", DOCS.read_text(), re.MULTILINE)
+    assert set(named) == set(COMMANDS)
 
 
 def test_no_page_names_a_command_that_does_not_exist() -> None:
@@ -69,15 +67,19 @@ def test_no_page_names_a_command_that_does_not_exist() -> None:
         assert set(re.findall(r"`gitmem ([a-z][a-z-]*)", page.read_text())) <= set(COMMANDS), page
 
 
-def test_options_in_the_docs_exist() -> None:
-    """Every long option in an example is one that its command takes."""
-    for line in re.findall(r"^    \$ (?:.*\| )?gitmem (.+)$", DOCS.read_text(), re.MULTILINE):
+PAGES = [*sorted(DOCS.parent.glob("*.md")), DOCS.parents[1] / "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_options_in_the_docs_exist(page: Path) -> None:
+    """Every command in an example is one that there is, and takes the long options that it is given."""
+    for line in re.findall(
+        r"^(?:    (?:\$ )?|\$ )(?:.*\| )?(?:hermes )?gitmem ([a-z][^#\n]*)", page.read_text(), re.MULTILINE
+    ):
         words = line.split()
         path = " ".join(words[:2]) if " ".join(words[:2]) in ALL else words[0]
         taken = {name for option in ALL[path].params for name in option.opts}
-        if isinstance(ALL[path], click.Group):  # `snapshot NAME` is short for a command inside
-            continue
-        assert {word for word in words if word.startswith("--")} <= taken, line
+        assert {word.partition("=")[0] for word in words if word.startswith("--")} <= taken, line
 
 
 def test_the_first_minute_runs_when_pasted(tmp_path: Path) -> None:
@@ -98,3 +100,52 @@ def test_the_first_minute_runs_when_pasted(tmp_path: Path) -> None:
     shown = [line for line in block.splitlines() if not line.startswith("$ ")]
     assert shown
     assert [] == [line for line in shown if line not in done.stdout]
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """The file is there, and the heading."""
+    top = DOCS.parents[1]
+    pages = {page.resolve(): page.read_text() for page in (*top.glob("*.md"), *DOCS.parent.glob("*.md"))}
+    dead = []
+    for page, text in pages.items():
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            file, _, heading = link.partition("#")
+            to = (page.parent / file).resolve() if file else page
+            headings = re.findall(r"^#+ (.+)$", pages.get(to, ""), re.MULTILINE)
+            names = {re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-") for one in headings}
+            if "://" not in link and not (to.exists() and (not heading or heading in names)):
+                dead.append((page.name, link))
+    assert [] == dead
+
+
+def _named() -> Iterator[tuple[str, str]]:
+    """Every command in back-ticks, of the source, the pages, the hooks and the templates, with the file it is in."""
+    root = DOCS.parents[1]
+    files = [*root.glob("gitmem/**/*.py"), *root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("hooks/*")]
+    for path in (*files, *root.glob("templates/**/*.*")):
+        if path.is_file() and path.name != "CHANGELOG.md":
+            for line in re.findall(r"`gitmem ([^`\n]+)`", path.read_text()):
+                yield str(path.relative_to(root)), line
+
+
+def _wrong(line: str) -> str:
+    """The word of a command line that gitmem does not know; empty where it knows all of them."""
+    words = [word for word in re.sub(r"\{[^}]*\}", "X", line).replace("\\", "").split() if word != "…"]
+    if words[:1] == ["-C"]:
+        words = words[2:]
+    command: click.Command = cli
+    while words and isinstance(command, click.Group) and re.fullmatch(r"(?!help$)[a-z][a-z-]*", words[0]):
+        inner = command.get_command(click.Context(command), words[0])
+        if inner is None:
+            return words[0]
+        command, words = inner, words[1:]
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    options = [word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)]
+    return next((one for one in options if one not in {*known, "-h", "--help", "--json", "--all"}), "")
+
+
+def test_every_command_in_back_ticks_exists() -> None:
+    """Hints, help and pages name commands and options that gitmem has."""
+    named = list(_named())
+    assert len(named) > 200
+    assert [] == [(path, line) for path, line in named if "|" not in line and _wrong(line)]

@@ -17,8 +17,8 @@ def test_erase_says_what_it_would_do_and_does_it(mem: Cli) -> None:
     mem("remember", "The user likes tabs.")
     looked = mem("erase", "--text", SECRET, "--dry-run").out
     assert "memories/MEMORY.md" in looked
-    assert "2 commits would be rewritten" in looked
-    assert SECRET not in looked
+    assert looked.startswith("It would be gone for good: 2 commits rewritten, with no way back.\n")
+    assert f"Written as: {SECRET} (2)\n" in looked
     assert "--yes" in mem.fails("erase", "--text", SECRET, code=2)
 
     done = mem("erase", "--text", SECRET, "--yes", "--reason", "asked for").out
@@ -57,3 +57,22 @@ def test_erase_takes_hand_edits_along(mem: Cli) -> None:
 
     assert "It is (erased)." in (root / "notes" / "anna.md").read_text()
     assert objects_with(root, SECRET) == []
+
+
+def test_only_a_person_accepts_an_erase_or_takes_one_back(mem: Cli) -> None:
+    """An agent does neither; a script that a person wrote says --yes."""
+    for words in (("--accept-erasure",), ("--forget-erasure", "0" * 12)):
+        assert "Only a person" in mem.fails("sync", *words, code=2)
+    mem.env["CLAUDECODE"] = "1"
+    assert "Only a person" in mem.fails("sync", "--accept-erasure", "--yes", code=2)
+
+
+def test_an_agent_erases_nothing(mem: Cli) -> None:
+    """Not with `--yes` either; to look is for everybody."""
+    mem("remember", "The old phone number is 555-0199")
+    mem.env["CODEX_SANDBOX"] = "seatbelt"
+    before = mem.git("rev-parse", "HEAD")
+    mem("erase", "--text", "555-0199", "--dry-run")
+    told = mem.fails("erase", "--text", "555-0199", "--yes", code=2)
+    assert "Only a person at a terminal erases something for good" in told
+    assert before == mem.git("rev-parse", "HEAD")

@@ -64,7 +64,7 @@ def test_checks_show_escapes(hostile: Cli) -> None:
         result = hostile.run(*args)
         assert _clean(result.out + result.err)
     assert any(
-        "control character" in row["what"] for row in hostile("check", "--json", code=3).json["findings"]
+        "control character" in row["what"] for row in hostile("check", "--json", code=3).json["problems"]
     )
 
 

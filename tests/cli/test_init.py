@@ -16,13 +16,13 @@ def test_init_makes_a_bundle_that_plain_git_knows(gitmem: Cli, tmp_path: Path) -
     """A new bundle is a clean repository with one commit."""
     expected = (
         "Created a memory in /tmp/mem.\n"
-        "Edit memories/MEMORY.md there and run `gitmem commit`, then `gitmem log`.\n"
+        "Next: `gitmem remember TEXT`, or `gitmem connect claude` (codex, hermes …).\n"
     )
     assert expected == gitmem.masked("init", "mem")
     gitmem.cwd = tmp_path / "mem"
     assert gitmem.git("status", "--porcelain") == ""
     assert gitmem.git("fsck", "--strict") == ""
-    assert gitmem.git("log", "--format=%s") == "init: a bundle for hermes\n"
+    assert gitmem.git("log", "--format=%s") == "init: memory of ada\n"
 
 
 def test_init_again_changes_nothing(mem: Cli) -> None:
@@ -118,7 +118,7 @@ def test_a_foreign_hook_is_left_alone(gitmem: Cli, tmp_path: Path) -> None:
     os.chmod(hook, 0o755)
     found = gitmem.run("init", ".")
     assert (found.code, hook.read_text()) == (0, "#!/bin/sh\nexit 0\n")
-    told = "The git hook pre-commit is somebody else's and was left alone. See `gitmem check`."
+    told = "The git hook pre-commit is not gitmem's and was left alone. See `gitmem check`."
     expected = f"gitmem: warning: {told}\n"
     assert expected == found.err
     assert gitmem.git("branch", "--show-current") == "main\n"
@@ -168,7 +168,7 @@ def test_a_remote_that_is_not_there_is_said_in_our_words(mem: Cli, tmp_path: Pat
 
 def test_no_bundle_inside_a_bundle(mem: Cli) -> None:
     """A bundle in a bundle's own directory would be two histories of one tree."""
-    assert mem.fails("init", "memories/other").endswith("make the new one elsewhere.")
+    assert mem.fails("init", "memories/other").endswith("create the new one elsewhere.")
     assert not (mem.root / "memories/other").exists()
 
 

@@ -109,7 +109,7 @@ def test_the_names_are_in_the_docs() -> None:
         "hint",
         "exit_code",
     ):
-        assert re.search(rf"^\|.*`{name}`.*\|", text, re.MULTILINE), name
+        assert re.search(rf"^- [^:]*`{name}`[^:]*: ", text, re.MULTILINE), name
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def test_help_imports_click_alone() -> None:
     """Start-up is a feature: nothing heavy is imported for `--help`."""
     code = (
         "import sys; from gitmem.cli.main import main; main(['--help']); "
-        "heavy = {'dulwich', 'gitmem.cli.context', 'gitmem.cli.output', 'yaml', "
+        "heavy = {'dulwich', 'gitmem.cli.app', 'gitmem.cli.terminal', 'yaml', "
         "'frontmatter', 'sqlite3', 'subprocess', 'json', 'difflib', "
         "'gitmem.git', 'gitmem.okf', 'gitmem.memory', 'gitmem.config'}; "
         "print('heavy:', sorted(heavy & set(sys.modules)))"
@@ -60,12 +61,16 @@ def test_status_imports_nothing_for_what_is_not_there(mem: Cli) -> None:
     code = (
         f"import sys; from gitmem.cli.main import main; main(['-C', {str(mem.root)!r}, 'status']); "
         "heavy = {'sqlite3', 'tomllib', 'dulwich.repo', 'gitmem.git.transaction', "
-        "'gitmem.git.transport', 'gitmem.memory.hand_edits', 'gitmem.memory.decide', 'gitmem.memory.gate.admission', "
+        "'gitmem.git.transport', 'gitmem.memory.hand_edits', 'gitmem.memory.gate.admission', "
         "'gitmem.memory.curated.store', 'gitmem.memory.capture.recorder', 'gitmem.memory.capture.buffer'}; "
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "heavy: []"
+    assert _python(mem, code).stdout.splitlines()[-1] == "heavy: []"
+
+
+def _python(mem: Cli, code: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "HOME": str(mem.home)}
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
 
 
 def test_status_shows_the_last_session_without_what_records(mem: Cli) -> None:
@@ -74,10 +79,10 @@ def test_status_shows_the_last_session_without_what_records(mem: Cli) -> None:
     code = (
         f"import sys; from gitmem.cli.main import main; main(['-C', {str(mem.root)!r}, 'status']); "
         "heavy = {'gitmem.memory.capture.recorder', 'gitmem.memory.capture.buffer', 'gitmem.memory.capture.sessions', "
-        "'gitmem.memory.hand_edits', 'gitmem.memory.decide'}; "
+        "'gitmem.memory.hand_edits'}; "
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = _python(mem, code)
     assert "s1, open since" in done.stdout
     assert done.stdout.splitlines()[-1] == "heavy: []"
 
@@ -168,7 +173,7 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
     assert real("nonsense", cwd=tmp_path).returncode == 2
     lost = real("log", cwd=tmp_path)
     assert lost.returncode == 1
-    assert lost.stderr.startswith("gitmem: There is no bundle in ")
+    assert lost.stderr.startswith("gitmem: There is no memory in ")
 
 
 def test_the_table_is_right() -> None:
@@ -195,6 +200,7 @@ def test_python_m_gitmem_imports_nothing_from_where_it_is(mem: Cli) -> None:
         mem.write(f"{module}.py", "raise SystemExit('owned')\n")
     command = [sys.executable, "-m", "gitmem", "log", "-n", "1"]
     environment = {**plain_environment(), "PYTHONPATH": str(Path(entry.__file__).parents[2])}
+    environment["HOME"] = str(mem.home)
     done = subprocess.run(command, cwd=mem.root, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

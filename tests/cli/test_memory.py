@@ -17,6 +17,7 @@ def texts(cli: Cli, target: str = "memory") -> list[str]:
 
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
 
 
 def test_the_seeds_example(mem: Cli) -> None:
@@ -26,6 +27,7 @@ def test_the_seeds_example(mem: Cli) -> None:
     assert ["Prefers light mode in all editors"] == texts(mem)
     mem("forget", "light mode")
     assert [] == texts(mem)
+    mem.env["GITMEM_WHEN_FULL"] = "refuse"
     for number in range(4):
         mem("remember", f"Host {number} runs " + "Debian with the usual tools and " * 16)
     refused = mem.fails("remember", "Staging runs " + "Debian with the usual tools and " * 16)
@@ -112,13 +114,15 @@ def test_what_is_known_of_the_user_is_not_one_machines(mem: Cli) -> None:
     assert before == mem.git("rev-parse", "HEAD")
 
 
-def test_people_and_agents_are_told_apart(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a program writes is the agent's; what is typed at a terminal is the person's, by git's name for him."""
-    mem("remember", "An agent noted this")
-    at_a_terminal(monkeypatch)
+def test_people_and_agents_are_told_apart(mem: Cli) -> None:
+    """What an agent runs is by that agent, all else by the person; a host that is not here is named nowhere."""
     mem("remember", "I typed this")
+    mem.env["CLAUDECODE"] = "1"
+    mem("remember", "An agent noted this")
+    del mem.env["CLAUDECODE"]
     first, second = mem("log", "-n", "2", "--json").json["commits"]
-    assert ("ada", "hermes") == (first["author"]["name"], second["author"]["name"])
+    assert ("claude", "ada") == (first["author"]["name"], second["author"]["name"])
+    assert "hermes" not in mem("log", "--commits").out + mem("blame").out + mem("status").out
     mem.env["GITMEM_AGENT_ID"] = "codex"
     mem("remember", "Said to be codex")
     assert "codex" == mem("log", "-n", "1", "--json").json["commits"][0]["author"]["name"]
@@ -155,3 +159,95 @@ def test_a_fact_that_a_shell_adds(mem: Cli) -> None:
     ]
     assert not any(entry["replaces"] for entry in told)
     assert mem.git("status", "--porcelain") == ""
+
+
+def test_the_store_has_no_wall(mem: Cli) -> None:
+    """Without a limit that somebody set, every fact is kept; the block has what fits, and status names the rest."""
+    facts = [f"Machine number {number} is in room {number} of the house by the river" for number in range(60)]
+    for fact in facts:
+        mem("remember", fact)
+    assert facts == texts(mem)
+    block = mem("facts", "--block").out
+    assert "number 59" in block
+    assert "number 0 " not in block
+    status = mem("status").out
+    assert "entries of MEMORY.md found by search only, not in prompts" in status
+    assert "about 550 tokens" in status
+    assert "number 0 " in mem("search", "machine number 0 room 0").out
+    assert "Nothing waits." in mem("review", "--list").out
+    mem("config", "memory_char_limit", "2200")
+    assert "would hold" in mem.fails("remember", "One more machine is in the cellar")
+
+
+def test_a_pinned_fact_stays_in_the_block(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a person pins; pins take half of the block at most."""
+    long = [f"Rule {number}: " + "words of the user about the house " * 12 for number in range(5)]
+    for fact in long:
+        mem("remember", fact)
+    for number in range(40):
+        mem("remember", f"Machine number {number} is in room {number} of the house by the river")
+    ids = [fact["id"] for fact in mem("facts", "--json").json["memory"]["entries"]]
+    assert "Only a person at a terminal pins facts" in mem.fails("facts", "--pin", ids[0], code=2)
+    assert "Rule 0" not in mem("facts", "--block").out
+    with monkeypatch.context() as patch:
+        at_a_terminal(patch)
+        for one in ids[:5]:
+            mem("facts", "--pin", one[:8], "--json")
+    block = mem("facts", "--block").out
+    assert 2 == block.count("Rule ")
+    assert "number 39" in block
+    assert mem("facts", "--json").json["memory"]["entries"][0]["pinned"]
+    with monkeypatch.context() as patch:
+        at_a_terminal(patch)
+        for one in ids[:5]:
+            mem("facts", "--unpin", one[:8], "--json")
+    assert "Rule " not in mem("facts", "--block").out
+
+
+def test_what_a_new_fact_may_contradict_is_named(mem: Cli) -> None:
+    """An entry of the same subject with another value, and not every entry that shares a word."""
+    mem("remember", "The staging server runs Debian 12")
+    assert "Compare" not in mem("remember", "The staging build needs Node 20").out
+    told = mem("remember", "The staging server runs Debian 13").out
+    assert "Compare " in told
+    assert "The staging server runs Debian 12" in told
+    assert "Node" not in told
+    assert 3 == len(texts(mem))
+    listed = mem("facts", "--contradicting").out
+    assert ("Debian 12" in listed, "Debian 13" in listed, "Node" in listed) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "contradicts"),
+    [
+        ("The port is 9000", "The port is 9001", True),
+        ("port: 9000", "port: 9001", True),
+        ("My editor is vim", "My editor is emacs", True),
+        ("The database host is db1", "The database host is db2", True),
+        ("The cat likes milk", "The dog likes milk", False),
+        ("The port of staging is 1", "The port of production is 2", False),
+        ("The port is 9000", "The host is 9000", False),
+        ("The office is a loft", "The office is in Oslo", False),
+    ],
+)
+def test_two_values_of_one_thing_contradict(mem: Cli, one: str, other: str, contradicts: bool) -> None:
+    mem("remember", one)
+    assert contradicts == ("Compare" in mem("remember", other).out)
+    assert contradicts == (one in mem("facts", "--contradicting").out)
+
+
+def test_facts_and_log_say_that_a_file_was_edited_by_hand(mem: Cli) -> None:
+    """What they list does not have it yet; in one line, with what to type. A look at the past says nothing."""
+    mem("remember", "Ann likes coffee")
+    path = mem.root / "memories/MEMORY.md"
+    path.write_text(path.read_text() + "\n- Bob likes tea\n- Carol likes milk\n")
+    told = "memories/MEMORY.md was edited by hand and not committed yet: `gitmem commit` does it.\n"
+    assert mem("facts").out.endswith(told)
+    assert mem("log").out.startswith(told)
+    assert told not in mem("facts", "--as-of", "HEAD~1").out
+    assert "edited by hand" not in mem("facts", "--json").out
+    mem("commit")
+    assert "Carol likes milk" in mem("facts").out
+    assert told not in mem("facts").out + mem("log").out
+    path.unlink()
+    assert told in mem("facts").out

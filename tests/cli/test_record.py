@@ -188,7 +188,7 @@ def test_plans_on_the_command_line(mem: Cli) -> None:
     assert "Move the server is finished with open steps: 1." in completed.err
     done = completed.json
     assert done["archived"] is True
-    assert mem("plan", "list").out == ""
+    assert mem("plan", "list").out == "There is no open plan.\n"
     assert mem("plan", "list", "--all").out.endswith("archived\n")
     assert "no plan 'other'" in mem.fails("plan", "step", "other", "1")
     assert mem.git("log", "-1", "--format=%(trailers:key=Trigger,valueonly)").strip() == "plan-complete"
@@ -219,3 +219,12 @@ def test_starting_a_session_says_what_it_meets(mem: Cli) -> None:
     assert "one ended\n" == mem("session", "end", "one").out
     assert "two was there already and goes on." in mem.run("session", "start", "two").err
     assert "cannot be empty" in mem.fails("session", "start", "", code=2)
+
+
+def test_a_declared_source_marks_no_decision_of_another_call(mem: Cli) -> None:
+    """Of the daily session, of the next process and of this one."""
+    mem("remember", "Ports are listed online", "--source", "https://docs.example/ports")
+    mem("record", "decision", "Use Kafka", "--rationale", "we like it")
+    told = mem("search", "Kafka").out
+    assert "Use Kafka" in told
+    assert "unconfirmed" not in told

@@ -152,7 +152,7 @@ def test_an_entry_in_the_tree_that_new_rules_flag(mem: Cli) -> None:
     assert (mem.cwd / "memories/MEMORY.md").read_text().endswith(f"{DOUBTFUL}\n")
     [hidden] = mem.run("review", "--json").json["waiting"]
     assert ("memories/MEMORY.md", DOUBTFUL, "hidden") == (hidden["path"], hidden["text"], hidden["kind"])
-    [problem] = [one for one in mem.run("check", "--json").json["problems"] if one["name"] == "flagged"]
+    [problem] = [one for one in mem.run("check", "--json").json["problems"] if one["check"] == "flagged"]
     assert hidden["id"] in problem["what"]
     assert "gitmem review ID --accept" in problem["remedy"]
     assert "names the project" in mem.run("review", hidden["id"]).out

@@ -55,7 +55,7 @@ def test_facts_can_be_narrowed(mem: Cli) -> None:
     assert [("The wiki says it runs Alpine", True)] == [
         (one["text"], bool(one["unconfirmed"])) for one in unsure
     ]
-    assert "0 entries" in mem("facts", "--contradicting").out
+    assert "No two facts contradict" in mem("facts", "--contradicting").out
 
 
 def test_a_note_is_a_page(mem: Cli) -> None:
@@ -99,7 +99,7 @@ def test_edit_commits_what_is_saved(mem: Cli, editor: Path) -> None:
     assert "{+13+}" in mem("edit", "--reason", "upgraded").out
     newest = mem("log", "-n", "1", "--json").json["commits"][0]
     assert ("edit", "upgraded", "ada") == (newest["kind"], newest["reason"], newest["author"]["name"])
-    assert "Nothing was committed." in mem("edit").out
+    assert "Nothing was changed." in mem("edit").out
     assert "" == mem.git("status", "--porcelain")
 
 

@@ -25,7 +25,7 @@ def test_create_patch_list_and_view(deploy: Cli) -> None:
     assert "-1. Run `make deploy`." in done.out
     assert "+1. Run `make all`." in done.out
     assert "ops/deploy  How to deploy the site\n" == deploy("skill", "list").out
-    assert TEXT.replace("make deploy", "make all") == deploy("skill", "view", "deploy").out
+    assert TEXT.replace("make deploy", "make all") == deploy("skill", "show", "deploy").out
     assert "  - deploy: How to deploy the site" in deploy("skill", "list", "--prompt").out
     assert "There are no skills" not in deploy("skill", "list", "ops").out
     assert "No skill fits.\n" == deploy("skill", "list", "web").out
@@ -37,15 +37,15 @@ def test_from_standard_input(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("sys.stdin", Given())
     mem("skill", "create", "backup")
-    assert mem("skill", "view", "backup").out.endswith("Copy the disk.\n")
+    assert mem("skill", "show", "backup").out.endswith("Copy the disk.\n")
 
 
 def test_files_of_a_skill(deploy: Cli) -> None:
     script = deploy.cwd.parent / "run.sh"
     script.write_text("#!/bin/sh\nmake deploy\n")
     deploy("skill", "write-file", "deploy", "scripts/run.sh", "--from", str(script))
-    assert "files: scripts/run.sh" in deploy("skill", "view", "deploy").out
-    assert script.read_text() == deploy("skill", "view", "deploy", "scripts/run.sh").out
+    assert "files: scripts/run.sh" in deploy("skill", "show", "deploy").out
+    assert script.read_text() == deploy("skill", "show", "deploy", "scripts/run.sh").out
     deploy("skill", "remove-file", "deploy", "scripts/run.sh")
     assert "is outside the folders" in deploy.fails(
         "skill", "write-file", "deploy", "bin/run.sh", "--from", str(script)
@@ -53,23 +53,22 @@ def test_files_of_a_skill(deploy: Cli) -> None:
 
 
 def test_uses_are_counted_and_a_failing_one_needs_a_patch(deploy: Cli) -> None:
-    deploy("skill", "used", "deploy", "--outcome", "ok", "--session", "s1")
-    told = deploy(
-        "skill", "used", "deploy", "--outcome", "failed", "--note", "needs node 22", "--session", "s2"
-    )
+    deploy("skill", "used", "deploy", "--outcome", "ok")
+    told = deploy("skill", "used", "deploy", "--outcome", "failed", "--note", "needs node 22")
     assert "deploy: 2 uses, 1 failed\n" in told.out
     assert "needs a patch" in told.out
     found = deploy("skill", "list", "--failing", "--json").json["skills"]
     assert [("deploy", 2, 1, "needs node 22")] == [
         (one["name"], one["uses"], one["failed"], one["note"]) for one in found
     ]
-    assert "used" not in deploy("skill", "view", "deploy").out
+    assert "used" not in deploy("skill", "show", "deploy").out
     deploy("skill", "patch", "deploy", "make deploy", "make all")
     assert [] == deploy("skill", "list", "--failing", "--json").json["skills"]
 
 
 def test_a_use_goes_with_its_session(deploy: Cli) -> None:
-    deploy("skill", "used", "deploy", "--outcome", "failed", "--session", "s2")
+    deploy.env["GITMEM_SESSION"] = "s2"
+    deploy("skill", "used", "deploy", "--outcome", "failed")
     deploy("revert", "--session", "s2")
     found = deploy("skill", "list", "--json").json["skills"]
     assert [(0, False)] == [(one["uses"], one["failing"]) for one in found]
@@ -86,15 +85,16 @@ def test_what_nobody_uses_is_stale(deploy: Cli) -> None:
 
 
 def test_log_and_diff(deploy: Cli) -> None:
+    """By the path of the skill, also of one that is gone."""
     deploy("skill", "patch", "deploy", "make deploy", "make all", "--reason", "renamed")
+    path = ("--path", "skills/ops/deploy")
     assert ["skill: patch deploy: SKILL.md", "skill: create deploy"] == [
-        one["subject"] for one in deploy("skill", "log", "deploy", "--json").json["commits"]
+        one["subject"] for one in deploy("log", "--json", *path).json["commits"]
     ]
-    lines = deploy("skill", "diff", "deploy").out.splitlines()
-    assert "+1. Run `make all`." in lines
+    assert "+1. Run `make all`.\n" in deploy("diff", "HEAD~1", "--unified", *path).out
     deploy("skill", "delete", "deploy")
-    assert 3 == len(deploy("skill", "log", "deploy", "--json").json["commits"])
-    assert "-1. Run `make all`." in deploy("skill", "diff", "deploy").out
+    assert 3 == len(deploy("log", "--json", *path).json["commits"])
+    assert "-1. Run `make all`.\n" in deploy("diff", "HEAD~1", "--unified", *path).out
 
 
 def test_what_is_dangerous_or_doubtful(mem: Cli) -> None:
@@ -123,7 +123,7 @@ def test_import_by_nobody_in_particular(mem: Cli, tmp_path: Path) -> None:
     skill = tmp_path / "deploy"
     skill.mkdir()
     (skill / "SKILL.md").write_text(TEXT)
-    mem("skill", "import", str(skill), "--category", "ops")
+    mem("skill", "create", "deploy", str(skill), "--category", "ops")
     assert "ops/deploy  How to deploy the site\n" == mem("skill", "list").out
     (commit,) = mem("log", "-n", "1", "--json").json["commits"]
     assert [str(skill)] == commit["trailers"]["Source"]
@@ -134,6 +134,6 @@ def test_search_finds_a_skill(deploy: Cli) -> None:
 
 
 def test_bad_usage(deploy: Cli) -> None:
-    assert "There is no skill 'deplyo'. Near to it: deploy." in deploy.fails("skill", "view", "deplyo")
+    assert "There is no skill 'deplyo'. Near to it: deploy." in deploy.fails("skill", "show", "deplyo")
     path = str(deploy.cwd.parent / "SKILL.md")
     assert "leads to another directory" in deploy.fails("skill", "create", "../x", "--file", path)

@@ -11,13 +11,13 @@ def test_status_of_a_new_bundle(mem: Cli) -> None:
     """The whole output of a bundle with nothing in it."""
     expected = """\
 /tmp/mem
-  MEMORY.md  0 entries, 0 of 2,200 characters (0 %)
-  USER.md    0 entries, 0 of 1,375 characters (0 %)
+  MEMORY.md  0 entries, 0 of 2,200 characters (0 %), about 0 tokens
+  USER.md    0 entries, 0 of 1,375 characters (0 %), about 0 tokens
 """
     assert expected == mem.masked("status")
     stored = """\
   git directory  /tmp/mem/.git
-  newest commit  <id>  init: a bundle for hermes  (2026-06-30 14:01)
+  newest commit  <id>  init: memory of ada  (2026-06-30 14:01)
   holds          3 concepts, 7 files
   object store   2.6 KB (1 pack, 0 loose)
   last gc        never
@@ -79,7 +79,7 @@ def test_status_lists_hand_edits(mem: Cli) -> None:
     told = mem("status").out
     shown = told[told.index("Edited by hand; ") :]
     expected = """\
-Edited by hand; the next write commits them:
+Edited by hand; the next write or `gitmem commit` commits them:
   added   notes/new.md
   changed memories/MEMORY.md
   removed memories/USER.md
@@ -122,6 +122,8 @@ def test_status_as_json(mem: Cli) -> None:
         "entry_count": 2,
         "usage": 16,
         "limit": 2200,
+        "tokens": 4,
+        "not_in_block": [],
     }
     assert found["hand_edits"] == [{"path": "memories/MEMORY.md", "problem": None, "change": "changed"}]
     assert (found["file_count"], found["concept_count"], found["events_waiting"], found["last_gc"]) == (
@@ -194,7 +196,9 @@ def test_a_file_that_no_command_commits(mem: Cli, path: str, content: str, told:
     mem.write(path, content)
     mem.write("notes/fine.md", NOTE)
     good, _, bad = (
-        mem("status").out.partition("Edited by hand; the next write commits them:")[2].partition("\n\n")
+        mem("status")
+        .out.partition("Edited by hand; the next write or `gitmem commit` commits them:")[2]
+        .partition("\n\n")
     )
     assert "notes/fine.md" in good
     assert bad.startswith("Edited by hand, and not committed until they are repaired or removed:\n")

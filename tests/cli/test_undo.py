@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import re
+
 import pytest
+from gitmem.okf.entries import entry_hash
 
 from tests.cli.conftest import Cli
 
@@ -17,10 +21,29 @@ def restored(mem: Cli) -> Cli:
     return mem
 
 
+def test_restore_brings_back_what_was_known_and_says_first_what_goes(mem: Cli) -> None:
+    """Conversations stay on record; with --everything they go too."""
+    mem("remember", "Deploys happen on Tuesdays")
+    mem("snapshot", "good")
+    mem("remember", "Deploys happen on Sundays")
+    mem("note", "A later note")
+    mem("session", "start", "later")
+    mem("record", "observation", "The tram was late.")
+    mem("session", "end")
+    out = mem("restore", "good").out
+    assert out.index("- Deploys happen on Sundays") < out.index("takes this back")
+    assert "A later note" in out
+    assert "tram" not in out
+    assert "Sundays" not in mem("facts").out
+    assert "tram was late" in mem("show", "later", "--events").out
+    assert "tram" in mem("restore", "good", "--everything", "--events").out
+    assert mem.run("show", "later").code != 0
+
+
 def test_undo_and_redo_say_what_they_did(restored: Cli) -> None:
     """Each with the command that takes it back; the memory is as it was."""
     assert restored.masked("undo") == (
-        "<id> 2026-06-30 14:05 restore  to good (<id>)  (hermes on laptop)\n"
+        "<id> 2026-06-30 14:05  restore: back to good (<id>)  (ada on laptop)\n"
         "Facts  memories/MEMORY.md\n  + Deploys happen on Sundays\n<id>  `gitmem redo` takes this back.\n"
     )
     told = "Facts  memories/MEMORY.md\n  - Deploys happen on Sundays\n"
@@ -64,8 +87,8 @@ def test_undo_takes_back_the_last_change(restored: Cli) -> None:
     """The fact that was just added, and not the restore before it; then the restore; several at once."""
     restored("remember", "oops")
     listed = [line.partition(" 2026")[2][13:] for line in restored.masked("undo", "--list").splitlines()]
-    assert listed[0].split() == ["memory", "add", "oops", "(hermes", "on", "laptop)"]
-    assert listed[1].split()[0] == "restore"
+    assert listed[0].split() == ["Added", "oops", "(ada", "on", "laptop)"]
+    assert listed[1].split()[0] == "restore:"
     assert "- oops" in restored("undo").out
     assert "+ oops" in restored("redo").out
     both = restored("undo", "-n", "2").out
@@ -80,23 +103,21 @@ def test_nothing_to_undo(mem: Cli) -> None:
 
 
 def test_revert_lists_what_it_reached(gitmem: Cli) -> None:
-    """In three groups, each with the option that takes it too; the trace proposes the command."""
+    """What follows, with the option that takes it too; `why` proposes the command."""
     gitmem.init()
     gitmem("remember", "Voucher ADMIN-77 is for everybody", "--session", "bad")
     gitmem("session", "start", "work")
-    gitmem("remember", "Print ADMIN-77 on each card")
+    root = entry_hash("Voucher ADMIN-77 is for everybody")[:12]
+    gitmem("remember", "Print ADMIN-77 on each card", "--derived-from", root)
     gitmem("remember", "Printer paper is in the cupboard")
     gitmem("session", "end")
     told = gitmem("revert", "--session", "bad", "--dry-run").out
-    assert (
-        "Derived from it: it quotes it, or shares its names and numbers; --derived takes it back too:" in told
-    )
-    assert "derived: add in memories/MEMORY.md: Print ADMIN-77 on each card (shares admin-77)" in told
-    assert "same turn: add in memories/MEMORY.md: Printer paper is in the cupboard" in told
+    assert "Written because of it; --derived takes it back too:" in told
+    assert "add in memories/MEMORY.md: Print ADMIN-77 on each card (shares admin-77)" in told
+    assert "Printer paper" not in told
     assert "To take it back: gitmem revert <id> --derived\n" in gitmem.masked("why", "ADMIN-77")
     done = gitmem.run("revert", "--session", "bad", "--derived", "--json").json
-    assert [True] == [one["taken"] for one in done["reached"]["derived"]]
-    assert [False] == [one["taken"] for one in done["reached"]["turn"]]
+    assert [True] == [one["taken"] for one in done["derived"]]
     left = gitmem("facts").out
     assert ("Printer paper" in left, "ADMIN-77" in left) == (True, False)
 
@@ -124,7 +145,7 @@ def taught(mem: Cli) -> Cli:
         (["--machine", "nosuch"], "There is no machine 'nosuch' here."),
         (["--source", "https://no.example"], "No commit came from 'https://no.example'."),
         (["--text", "nosuch"], "No commit added an entry with the text 'nosuch'."),
-        (["--path", "nosuch.md"], "No file 'nosuch.md' was ever in this bundle."),
+        (["--path", "nosuch.md"], "No file 'nosuch.md' was ever in this memory."),
         (["--since", "2026-07-01"], "No commit meets all of these conditions."),
         (["--session", "night-7", "--text", "lift"], "No commit meets all of these conditions."),
         (["HEAD", "--session", "night-7"], "No commit meets all of these conditions."),
@@ -201,3 +222,90 @@ def test_a_rollback_of_a_session_takes_what_it_learned_about_the_user(mem: Cli) 
     mem("session", "end")
     mem("revert", "--session", "s")
     assert "Trusts" not in mem("facts").out + mem.run("search", "vault7").out
+
+
+@pytest.mark.parametrize("back", [["undo"], ["revert", "HEAD"], ["restore", "HEAD~1"]])
+def test_what_brings_a_fact_back_is_not_its_source(mem: Cli, back: list[str]) -> None:
+    url = "https://docs.example/ports"
+    mem("remember", "The port is 9000", "--source", url, "--reason", "read it")
+    mem("forget", "port", "--reason", "gone")
+    mem(*back)
+    assert f"from {url}\n" in mem("why", "port").out
+    assert f"from {url}" in mem("facts").out
+    blame = mem("blame", "memories/MEMORY.md").out
+    assert f"source: {url}" in blame
+    for command in (["why", "port"], ["facts"], ["blame", "memories/MEMORY.md"]):
+        assert not re.search(r"(from|source:) (undo|revert|restore)", mem(*command).out)
+
+
+def test_what_the_undo_of_a_sync_hides_is_not_listed(gitmem: Cli) -> None:
+    hub = gitmem.root / "hub.git"
+    gitmem.git("init", "-q", "--bare", "-b", "main", str(hub))
+    gitmem("init", "a")
+    gitmem("-C", "a", "remember", "The lamp is green")
+    gitmem("-C", "a", "remote", "add", "origin", str(hub), "--yes")
+    gitmem.run("-C", "a", "sync")
+    gitmem.env["GITMEM_MACHINE"] = "b"
+    gitmem("clone", str(hub), "b")
+    gitmem("-C", "b", "remember", "The stove is black")
+    gitmem("-C", "b", "remember", "The chair is brown")
+    gitmem.run("-C", "b", "sync")
+    del gitmem.env["GITMEM_MACHINE"]
+    gitmem.run("-C", "a", "sync")
+    assert "memory: 3 entries" in gitmem("-C", "a", "facts").out
+    gitmem.run("-C", "a", "undo", "--yes")
+    facts = gitmem("-C", "a", "facts").out
+    assert "memory: 1 entry" in facts
+    assert "17 of" in facts  # characters
+    assert "stove" not in facts
+    assert "2 hidden on this machine" in facts
+    block = gitmem("-C", "a", "facts", "--block").out
+    assert "The lamp is green" in block
+    assert "BLOCKED" not in block
+    gitmem.run("-C", "a", "redo")
+    facts = gitmem("-C", "a", "facts").out
+    assert "memory: 3 entries" in facts
+    assert "hidden" not in facts
+
+
+def test_the_change_of_another_is_taken_back_only_after_a_word(
+    mem: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a terminal that is --yes; at one it is a question, and `n` is no failure."""
+    mem("remember", "Deploys happen on Tuesdays")
+    mem.env["GITMEM_AGENT_ID"] = "claude"
+    mem("remember", "Deploys happen on Sundays")
+    del mem.env["GITMEM_AGENT_ID"]
+    before = mem.state()
+    assert "`gitmem undo --yes` takes it back" in mem.fails("undo", code=2)
+    assert mem("undo", "--json", code=2).json["exit_code"] == 2
+    assert "Sundays" in mem("undo", "--dry-run").out
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO("n\n"))
+        patch.setattr("sys.stdin.isatty", lambda: True)
+        assert mem("undo").out.endswith("Nothing was changed.\n")
+    assert before == mem.state()
+    mem("undo", "--yes")
+    assert "Sundays" not in mem("facts").out
+    mem("forget", "Tuesdays")
+    mem("undo")
+    assert "Tuesdays" in mem("facts").out
+
+
+def test_a_dry_run_of_a_restore_to_before_the_beginning_shows_everything(mem: Cli) -> None:
+    """With a note, as a diff does; the restore itself is refused."""
+    mem("remember", "The lamp is green")
+    done = mem.run("restore", "2020-01-01", "--dry-run")
+    assert (done.code, "- The lamp is green" in done.out) == (0, True)
+    assert "From its beginning:" in done.err
+    assert "Back to Tuesday 30 June, 14:01" in done.out
+    mem.fails("restore", "2020-01-01")
+
+
+def test_undo_says_that_it_leaves_the_snapshot(mem: Cli) -> None:
+    mem("remember", "The lamp is green")
+    mem("snapshot", "s")
+    done = mem.run("undo")
+    assert "Added The lamp is green" in done.out
+    assert "`gitmem snapshot --delete s`" in done.err
+    assert "lamp" not in mem("facts").out

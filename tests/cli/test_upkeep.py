@@ -17,8 +17,8 @@ def test_check_of_a_whole_bundle(mem: Cli) -> None:
     """Nothing found: exit 0 and a sentence."""
     assert mem("check").out == "Whole. Looked at 1 commit and 7 files; nothing is wrong.\n"
     found = mem("check", "--history", "--json").json
-    assert {"ok", "problems", "checks", "commit_count", "file_count", "findings"} == set(found)
-    assert (found["ok"], found["findings"]) == (True, [])
+    assert {"ok", "problems", "commit_count", "file_count"} == set(found)
+    assert (found["ok"], found["problems"]) == (True, [])
 
 
 def test_check_exits_with_3(mem: Cli) -> None:
@@ -27,8 +27,9 @@ def test_check_exits_with_3(mem: Cli) -> None:
     mem.git("add", ".")
     mem.git("commit", "-q", "--no-verify", "-m", "x")
     expected = """\
-files: notes/a.md It does not begin with front matter. (OKF rule 1)
-Looked at 2 commits and 8 files; 1 finding.
+! notes/a.md: It does not begin with front matter. (OKF rule 1)
+  Read it with `git log -p -- notes/a.md`, then correct it: `gitmem edit notes/a.md`.
+Looked at 2 commits and 8 files; 1 problem.
 """
     assert expected == mem("check", code=3).out
 
@@ -41,13 +42,13 @@ def test_check_of_an_object_that_was_changed(mem: Cli) -> None:
     os.chmod(pack, stat.S_IRUSR | stat.S_IWUSR)
     pack.write_bytes(data)
     found = mem("check", "--json", code=3).json
-    assert "objects" in {row["check"] for row in found["findings"]}
+    assert "objects" in {row["check"] for row in found["problems"]}
 
 
 def test_check_of_an_object_that_is_gone(mem: Cli) -> None:
     """Without its objects the bundle is not whole, and that is told, not a traceback."""
     shutil.rmtree(mem.root / ".git/objects/pack")
-    assert mem("check", "--json", code=3).json["findings"]
+    assert mem("check", "--json", code=3).json["problems"]
 
 
 def test_check_says_what_to_do_and_does_it(mem: Cli) -> None:
@@ -58,7 +59,7 @@ def test_check_says_what_to_do_and_does_it(mem: Cli) -> None:
     assert "· Git hooks of gitmem are missing, old, or call a gitmem that is gone: pre-commit.\n" in found
     assert "  Run `git config core.autocrlf false`.\n" in found
     fixed = mem("check", "--fix").out
-    assert "  The git hooks are in place.\n" in fixed
+    assert "  The git hooks and the merge driver are in place.\n" in fixed
     assert "  core.autocrlf is false now.\n" in fixed
     assert mem.git("config", "core.autocrlf") == "false\n"
     assert mem("check").out.startswith("Whole. ")
@@ -68,7 +69,7 @@ def test_check_as_json(mem: Cli) -> None:
     """Stable keys for each problem."""
     mem.git("checkout", "-q", "--detach")
     found = mem("check", "--json", code=3).json
-    assert {"name", "serious", "what", "remedy", "fixable", "fixed"} == set(found["problems"][0])
+    assert {"check", "serious", "what", "remedy", "fixable", "fixed"} == set(found["problems"][0])
     assert not found["ok"]
 
 
@@ -101,7 +102,7 @@ def test_gc_auto_runs_when_it_is_due(mem: Cli) -> None:
             (directory / f"{other:038x}").write_bytes(b"")
     done = real("gc", "--auto", cwd=mem.root)
     assert done.stdout == ""
-    assert (mem.root / ".git/gitmem/last-gc").exists() or done.returncode == 1
+    assert (mem.root / ".git/gitmem/cache/gc").exists() or done.returncode == 1
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

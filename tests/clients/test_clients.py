@@ -16,6 +16,8 @@ from typing import Any
 import gitmem
 import pytest
 from gitmem.hosts.tools.table import offered
+from gitmem.locate import enlist
+from gitmem.world import World
 
 from tests.clients.responses_model import ResponsesModel, call, say
 from tests.git.support import fsck_clean, plain_environment
@@ -39,6 +41,7 @@ class Bench:
         if "PYTHONPATH" in os.environ:
             self.env["PYTHONPATH"] = os.environ["PYTHONPATH"]
         gitmem.open(self.bundle, create=True, machine="laptop").close()
+        enlist(World(self.env), str(self.bundle))  # it is one of the clients' user too
 
     def server(self, *options: str) -> list[str]:
         started = [

@@ -20,13 +20,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-import gitmem.memory.gate.quarantine
-import gitmem.memory.plans
+import gitmem.memory.gate.ledger
+import gitmem.memory.pages
 import gitmem.memory.snapshots
+import gitmem.memory.upkeep.checks
 
 # Imported here so that not every forked child does it again.
 import gitmem.memory.upkeep.create
-import gitmem.memory.upkeep.verify
 import gitmem.safety.secrets
 from gitmem.config import Config
 from gitmem.errors import GitMemError
@@ -41,7 +41,7 @@ from gitmem.world import World
 
 from tests.faults.lab import Ledger, copied, forked, verified
 from tests.faults.trap import Trap
-from tests.git.support import fsck_clean, locks_left
+from tests.git.support import fsck_clean, locks_left, wrong
 
 Scanner.shipped().scan("warm", "event")
 
@@ -110,7 +110,7 @@ def check(root: Path, acknowledged: list[str], *, deep: bool = True, may_hold_mo
     assert not os.path.isdir(bundle.journal_dir) or os.listdir(bundle.journal_dir) == []
     assert locks_left(bundle.repository) == []
     if deep:
-        assert list(gitmem.memory.upkeep.verify.Verification(bundle).run()) == []
+        assert wrong(bundle) == []
         fsck_clean(bundle.repository)
 
 

@@ -1,6 +1,7 @@
-"""An erase that is killed: run as `python -m tests.faults.erase_lab ROOT KILLS [again]`, because it forks.
+"""An erase that is killed: run as `python -m tests.faults.erase_lab ROOT KILLS [again] [renames]`, because it forks.
 
-Each victim dies at another change of the disk; with `again` so does whoever finishes what it left. Afterwards all is as
+Each victim dies at another change of the disk; with `again` so does whoever finishes what it left, with
+`renames` the two directories are not exchanged in one step. Afterwards all is as
 before or all is erased.
 """
 
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import gitmem.memory.erase.eraser  # noqa: F401
 from gitmem.config import Config
+from gitmem.files import TEMPORARY
+from gitmem.git import git_directory
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.upkeep.create import create
@@ -75,8 +78,9 @@ def check(root: Path, before: str) -> str:
     assert texts[0] == "The user likes tabs."
     assert len(texts) == 3
     assert locks_left(memory.repository) == []
-    assert not (root / ".git" / "gitmem" / "erasing").exists()
     memory.remember("It can be written to.")
+    assert [name for name in os.listdir(root) if name.startswith(TEMPORARY)] == []
+    assert run_git(root, "status", "--porcelain") == ""
     _close(memory)
     return "before" if is_before else "erased"
 
@@ -86,7 +90,9 @@ def _close(memory: Memory) -> None:
     fsck_clean(memory.repository)
 
 
-def main(root: Path, kills: int, again: bool) -> None:
+def main(root: Path, kills: int, *, again: bool, exchange: bool) -> None:
+    if not exchange:
+        git_directory._exchange = lambda *_: False  # as on a file system that cannot do it
     original, copy = root / "original", root / "copy"
     prepared(original)
     copied(original, copy)
@@ -111,4 +117,5 @@ def main(root: Path, kills: int, again: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), "again" in sys.argv[3:])
+    how = sys.argv[3:]
+    main(Path(sys.argv[1]), int(sys.argv[2]), again="again" in how, exchange="renames" not in how)

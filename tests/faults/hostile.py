@@ -63,7 +63,11 @@ class Hub:
     def memory_with(self, text: str) -> None:
         """MEMORY.md with one more entry, as a stranger's gitmem would write it."""
         old = run_git(self.path, "show", f"{self.tip}:memories/MEMORY.md").encode()
-        new = CuratedFile.salvage(old, "memories/MEMORY.md").add(text, "2026-07-01T00:00:00.000Z").render()
+        new = (
+            CuratedFile.parse_leniently(old, "memories/MEMORY.md")
+            .add(text, "2026-07-01T00:00:00.000Z")
+            .render()
+        )
         inner = [
             (line.split(" ")[0].lstrip("0"), line.partition("\t")[2].encode(), line.split()[2])
             for line in run_git(self.path, "ls-tree", f"{self.tip}:memories").splitlines()

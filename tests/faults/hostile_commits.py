@@ -175,7 +175,7 @@ def archived(*gone: str) -> Callable[[Peer], Files]:
     def files(peer: Peer) -> Files:
         where = layout.archive("memory")
         kept = CuratedFile.parse(peer.read(layout.MEMORY)).entries
-        archive = CuratedFile.salvage(peer.tree.read(where), where)
+        archive = CuratedFile.parse_leniently(peer.tree.read(where), where)
         moved = [one for one in kept if one.text in gone]
         return {**without(*gone)(peer), where: archive.with_entries([*archive.entries, *moved]).render()}
 
@@ -247,7 +247,7 @@ def replaced(*gone: str, path: str = layout.MEMORY) -> Callable[[Peer], Files]:
         kept = [one for one in file.entries if one.text not in gone]
         if path == layout.MEMORY:
             return {path: file.with_entries([*kept, *instead]).render()}
-        other = CuratedFile.salvage(peer.tree.read(path), path)
+        other = CuratedFile.parse_leniently(peer.tree.read(path), path)
         left = {layout.MEMORY: file.with_entries(kept).render()}
         return {**left, path: other.with_entries([*other.entries, *instead]).render()}
 
@@ -258,7 +258,7 @@ def filling(path: str) -> Callable[[Peer], Files]:
     """So much in another file of the store that all of it is too full."""
 
     def files(peer: Peer) -> Files:
-        file = CuratedFile.salvage(peer.tree.read(path), path)
+        file = CuratedFile.parse_leniently(peer.tree.read(path), path)
         for number in range(40):
             file = file.add(f"{number}: {'x' * 80}", "2026-06-30T14:30:00.000Z")
         return {path: file.render()}

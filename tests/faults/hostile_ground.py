@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from gitmem.config import Config
-from gitmem.git.remotes import Remote, Remotes
-from gitmem.memory.sync.engine import Sync
+from gitmem.git.git_settings import Remote, Remotes
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World
 

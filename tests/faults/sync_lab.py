@@ -16,27 +16,27 @@ from functools import partial
 from pathlib import Path
 
 # Imported here so that not every forked child does it again.
-import gitmem.git.dulwich_transport
+import gitmem.git.transport
 import gitmem.memory.curated.archive
 import gitmem.memory.sync.merge  # noqa: F401
 from gitmem.config import Config
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.files import TEMPORARY
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory import review
 from gitmem.memory.curated.prompt_block import freeze
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
-from gitmem.memory.upkeep.clone import clone, is_unfinished
+from gitmem.memory.upkeep.clone import clone, is_free
 from gitmem.memory.upkeep.create import create
-from gitmem.memory.upkeep.doctor import Diagnosis
 from gitmem.safety.scanner import Scanner
 from gitmem.world import World
 
 from tests.faults.lab import forked, verified
 from tests.faults.trap import Trap
-from tests.git.support import fsck_clean, locks_left, run_git, tip_of
+from tests.git.support import fsck_clean, locks_left, run_git, tip_of, wrong
 
 Scanner.shipped().scan("warm", "event")
-WORLD = World(dict(os.environ), clock=lambda: datetime.now(UTC), person="ada")
+WORLD = World(os.environ, clock=lambda: datetime.now(UTC), person="ada")
 
 
 def make_hub(where: Path) -> None:
@@ -78,8 +78,7 @@ def is_whole(bundle: Memory, hub: Path) -> None:
     assert run_git(hub, "rev-parse", "main") == tip_of(bundle.repository)
     assert run_git(hub, "for-each-ref", "refs/tags") == run_git(bundle.root, "for-each-ref", "refs/tags")
     assert locks_left(bundle.repository) == []
-    problems = [problem for problem in Diagnosis(bundle, install_hooks=lambda: None).run() if problem.serious]
-    assert problems == [], problems
+    assert wrong(bundle) == []
     bundle.close()
     fsck_clean(bundle.repository)
 
@@ -94,9 +93,8 @@ def kill_clone(where: Path, step: int) -> None:
         return clone(WORLD, str(hub), str(target), config=config, prefer="dulwich")
 
     def check() -> None:
-        is_done = target.exists() and not is_unfinished(str(target))
-        bundle = open_bundle(WORLD, str(target)) if is_done else copied()
-        assert not is_unfinished(str(target))
+        bundle = copied() if is_free(str(target)) else open_bundle(WORLD, str(target))
+        _is_complete(target)
         assert [remote.consent for remote in Remotes(bundle.repository).all()] == [True]
         bundle.remember("A fact of the copy.")
         bundle.sync(transport="dulwich")
@@ -104,6 +102,38 @@ def kill_clone(where: Path, step: int) -> None:
         run_git(hub, "update-ref", "refs/heads/main", "main~1")
 
     each_death(step, partial(shutil.rmtree, target, ignore_errors=True), lambda: copied().close(), check)
+
+
+def _is_complete(root: Path) -> None:
+    """Every file of the newest commit is there, and nothing that a dead process left."""
+    assert run_git(root, "status", "--porcelain") == ""
+    assert [name for name in os.listdir(root) if name.startswith(TEMPORARY)] == []
+
+
+def kill_init(where: Path, step: int) -> None:
+    """An init dies; there is no memory, or a whole one, and the same init again makes it."""
+    target = where / "mem"
+
+    def made() -> Memory:
+        return create(WORLD, str(target), config=Config(machine="mem"))[0]
+
+    def prepare() -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        (target / "kept.md").write_text("---\ntype: Note\n---\nIt was there before.\n")
+
+    def check() -> None:
+        was_made = (target / ".git").exists()
+        bundle = open_bundle(WORLD, str(target)) if was_made else made()
+        bundle.remember("A fact.")
+        _is_complete(target)
+        assert run_git(target, "log", "--format=%s").splitlines()[-1].startswith("init: ")
+        assert bundle.read("kept.md") is not None
+        assert locks_left(bundle.repository) == []
+        bundle.close()
+        fsck_clean(bundle.repository)
+
+    each_death(step, prepare, lambda: made().close(), check)
 
 
 def kill_sync(where: Path, step: int) -> None:
@@ -202,5 +232,10 @@ def kill_settlement(where: Path, step: int) -> None:
 
 if __name__ == "__main__":
     name, root, apart = sys.argv[1:]
-    experiments = {"kill-clone": kill_clone, "kill-sync": kill_sync, "kill-settlement": kill_settlement}
+    experiments = {
+        "kill-init": kill_init,
+        "kill-clone": kill_clone,
+        "kill-sync": kill_sync,
+        "kill-settlement": kill_settlement,
+    }
     experiments[name](Path(root), int(apart))

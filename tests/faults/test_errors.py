@@ -40,7 +40,7 @@ def test_every_error_at_every_change_of_the_disk(tmp_path: Path, kind: str, how:
 _LIMITED = """
 import resource, signal, sys
 from gitmem.errors import GitMemError
-from gitmem.git.setup import open_repository
+from gitmem.git.git_directory import open_repository
 from tests.git.support import save
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 repository = open_repository(sys.argv[1])

@@ -9,11 +9,11 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory.curated.store import Operation
-from gitmem.memory.gate.release import release
 from gitmem.memory.history.log import History, LogFilter
 from gitmem.memory.memory import Memory
+from gitmem.memory.review import release
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.validate import check_file
@@ -115,9 +115,7 @@ class Actor:
 
     def release(self) -> None:
         where = {"kind": "entry", "path": layout.MEMORY}
-        held = self.bundle.quarantine.hold(
-            self.fact(), _DOUBT, destination=where, origin=self.bundle.origin()
-        )
+        [held] = self.bundle.ledger.hold([(self.fact(), _DOUBT, where)], origin=self.bundle.origin())
         release(self.bundle, held, by="ada")
 
     def restore(self) -> None:
@@ -125,7 +123,7 @@ class Actor:
             return  # half as often as the others: it takes much out at once
         commits = list(self.bundle.log(limit=6))
         before = set(texts(self.bundle))
-        self.bundle.restore(self.rng.choice(commits).id, keep_sessions=True)
+        self.bundle.restore(self.rng.choice(commits).id)
         self.ledger.taken_out |= before - set(texts(self.bundle))
 
 

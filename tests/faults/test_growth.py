@@ -12,6 +12,7 @@ import pytest
 from gitmem.config import Config
 from gitmem.errors import InvalidContent, RefusedFetch
 from gitmem.git import commit_graph
+from gitmem.git.commit_graph import merge_bases
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, render_commit
 from gitmem.git.refs import SNAPSHOTS
@@ -20,8 +21,8 @@ from gitmem.index.marking import CLOSE, OPEN
 from gitmem.memory.exchange.from_folder import _WIKILINK
 from gitmem.memory.find.search import on_one_line, snippet
 from gitmem.memory.sync import inspect, merge
+from gitmem.memory.upkeep.checks import _has_markers
 from gitmem.memory.upkeep.create import create
-from gitmem.memory.upkeep.doctor import _has_markers
 from gitmem.okf.layout import MEMORY
 from gitmem.world import World
 
@@ -116,7 +117,8 @@ def test_a_ladder_of_merges_is_folded_once(repository: Repository, monkeypatch: 
     """Ten levels of four commits, each on all of the level below: every set of bases is merged once."""
     merges = _counted(monkeypatch, merge, "merge_trees")
     one, other, *_ = _ladder(repository, 10, 4)
-    merge.base_of(repository, one, other)
+    with repository.store.staging() as staged:
+        merge.Bases(repository, staged).tree(merge_bases(repository, one, other))
     assert len(merges) <= 40
 
 
@@ -145,7 +147,7 @@ def test_many_snapshots_are_looked_at_in_one_walk_and_set_in_one_step(
     assert len(made) == 1_000
     assert len(flushed) < 20
     assert len(run_git(repository.root, "tag", "--list").splitlines()) == 1_000
-    assert repository.refs.delete(SNAPSHOTS + "t7", expected=tags["t7"])
+    repository.refs.delete({SNAPSHOTS + "t7": tags["t7"]})
     assert len(repository.refs.under(SNAPSHOTS)) == 999
     with pytest.raises(InvalidContent):
         repository.refs.set_new({SNAPSHOTS + "t8/below": tips[0]})

@@ -10,12 +10,12 @@ import pytest
 from gitmem.config import Config
 from gitmem.errors import GitMemError
 from gitmem.git.commit_graph import is_ancestor
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory import review
 from gitmem.memory.curated.prompt_block import freeze
 from gitmem.memory.opening import open_bundle
-from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.server import received
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.okf.layout import is_generated
 from gitmem.world import World
@@ -59,7 +59,7 @@ class Place:
 
     @property
     def evil(self) -> str:
-        return Path(self.hub.path, "refs/heads/main").read_text().strip()
+        return run_git(self.hub.path, "rev-parse", "refs/heads/main")  # git may have packed its refs
 
     def honest(self) -> dict[str, object]:
         """What a hostile commit must not change."""
@@ -179,7 +179,7 @@ def by_branch(place: Place, kind: Kind, transport: str) -> None:
     """The hostile commit is on the branch of a machine, beside an honest one: that one is folded, whatever becomes of it."""
     bundle, before, evil, hub = place.bundle, place.honest(), place.evil, Path(place.hub.path)
     (hub / "refs/heads/main").write_text(f"{place.hub.tip}\n")
-    (hub / "refs/heads/in").mkdir()
+    (hub / "refs/heads/in").mkdir(exist_ok=True)
     (hub / "refs/heads/in/evil").write_text(f"{evil}\n")
     tree = run_git(str(hub), "rev-parse", f"{place.hub.tip}^{{tree}}")
     told = "flush: x\n\nKind: flush\nMachine: good"

@@ -25,6 +25,11 @@ def test_an_erase_that_is_killed(tmp_path: Path) -> None:
     killed(tmp_path, "12")
 
 
+def test_an_erase_that_is_killed_where_directories_cannot_be_exchanged(tmp_path: Path) -> None:
+    """For a moment there is no git directory; the next to come puts it back."""
+    killed(tmp_path, "12", "renames")
+
+
 @pytest.mark.slow
 def test_an_erase_that_is_killed_two_hundred_times(tmp_path: Path) -> None:
     """At every change of the disk, and again."""

@@ -11,19 +11,20 @@ import pytest
 from gitmem.config import Config
 from gitmem.errors import BundleBusy
 from gitmem.memory.memory import Memory
-from gitmem.memory.upkeep.clone import clone, is_unfinished
+from gitmem.memory.upkeep.checks import Checks
+from gitmem.memory.upkeep.clone import clone, is_free
 from gitmem.memory.upkeep.create import create
-from gitmem.memory.upkeep.doctor import Diagnosis
 
 from tests.faults import sync_lab
 from tests.git.support import PROJECT, locks_left
 
-HOLD = """
+BUSY = """
 import sys
-from gitmem.git.repository import Repository
-with Repository("", sys.argv[1]).lock.hold("clone"):
+from gitmem.git.git_directory import new_repository
+with new_repository(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
+    raise SystemExit
 """
 
 
@@ -39,7 +40,7 @@ def experiment(name: str, where: Path, step: int) -> None:
     print(done.stdout)
 
 
-@pytest.mark.parametrize("name", ["kill-clone", "kill-sync"])
+@pytest.mark.parametrize("name", ["kill-init", "kill-clone", "kill-sync"])
 def test_killed_at_some_changes_of_the_disk(tmp_path: Path, name: str) -> None:
     """It dies at every 17th change of the disk."""
     experiment(name, tmp_path, 17)
@@ -51,7 +52,7 @@ def test_killed_between_what_arrives_and_its_settlement(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kill-clone", "kill-sync", "kill-settlement"])
+@pytest.mark.parametrize("name", ["kill-init", "kill-clone", "kill-sync", "kill-settlement"])
 def test_killed_at_every_change_of_the_disk(tmp_path: Path, name: str) -> None:
     """It dies at every change of the disk."""
     experiment(name, tmp_path, 1)
@@ -70,7 +71,7 @@ def test_an_old_lock_on_a_ref_is_reported_and_removed(tmp_path: Path) -> None:
     """The doctor names it, and whoever sets that ref next removes it; a young one is somebody's and stays."""
     bundle, _ = create(sync_lab.WORLD, str(tmp_path / "mem"), config=Config(machine="a"))
     lock = dead_lock(bundle, "refs/remotes/origin/main")
-    found = [problem.what for problem in Diagnosis(bundle, install_hooks=lambda: None).run()]
+    found = [problem.what for problem in Checks(bundle).run()]
     assert any(f"left the lock {lock}" in what for what in found), found
 
     assert bundle.repository.refs.set("refs/remotes/origin/main", bundle.tip, expected=None)
@@ -86,17 +87,16 @@ def test_a_second_clone_beside_the_first_is_refused(tmp_path: Path) -> None:
     """What a clone is at work on is not taken for what a dead one left."""
     sync_lab.make_hub(tmp_path)
     hub, target = str(tmp_path / "hub.git"), str(tmp_path / "copy")
-    with clone(sync_lab.WORLD, hub, target, config=Config(machine="b")) as bundle:
-        Path(bundle.repository.git_dir, "gitmem", "cloning").write_text(hub)
     busy = subprocess.Popen(
-        [sys.executable, "-c", HOLD, bundle.repository.git_dir], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", BUSY, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert busy.stdin
     assert busy.stdout
     assert busy.stdout.readline() == b"held\n"
-    with pytest.raises(BundleBusy, match="in use by process"):
+    with pytest.raises(BundleBusy, match="Another process is at work"):
         clone(sync_lab.WORLD, hub, target, config=Config(machine="b"))
     busy.communicate(b"\n")
 
+    assert is_free(target)
     clone(sync_lab.WORLD, hub, target, config=Config(machine="b")).close()
-    assert not is_unfinished(target)
+    assert not is_free(target)

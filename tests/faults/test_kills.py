@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from gitmem.git.git_directory import open_repository
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 
 from tests.faults.lab import BEFORE, CHANGE, applied, die_at, forked_away
 from tests.faults.support import experiment
@@ -117,9 +117,9 @@ def test_foreign_lock_after_a_kill_is_not_broken(
 ) -> None:
     """A lock that git made after a kill has another inode than the dead writer noted: it is waited for."""
     from gitmem.errors import BundleBusy
-    from gitmem.git import recovery
+    from gitmem.git import git_locks
 
-    monkeypatch.setattr(recovery, "_LOCK_WAIT", 0.05)
+    monkeypatch.setattr(git_locks, "PATIENCE", 0.05)
     saved(repository, BEFORE)
     forked_away(die_at, Path(repository.root), CHANGE, "acknowledged")
     lock = Path(repository.git_dir, "index.lock")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -13,11 +15,12 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.errors import RemoteError
-from gitmem.git.remotes import Remote, Remotes
-from gitmem.git.transport import shown_url
+from gitmem.git.git_settings import Remote, Remotes
+from gitmem.git.remote_address import shown_url
+from gitmem.locate import enlist
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
-from gitmem.memory.sync.engine import Sync
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World
@@ -129,7 +132,7 @@ def cut_everywhere(ground: Ground, transport: str, points: int) -> None:
             told = str(error)
             cuts += 1
         assert "\n" not in told
-        assert syncing.state("origin")["failures"] == bool(told)
+        assert syncing._state.of("origin")["failures"] == bool(told)
         assert bundle.tip in (before, after)
         assert ground.hub_tip() in (hub_before, after)
         assert scratch_left(bundle.repository) == []
@@ -212,7 +215,6 @@ def test_a_dripping_server_is_not_waited_for(daemon: Ground, where: str, transpo
         Remotes(bundle.repository).save(Remote("origin", f"{scheme}://{HOST}:{port}/hub.git", consent=True))
         with pytest.raises(RemoteError, match=r"did not answer in 0\.3 seconds"):
             Sync(bundle, timeout=0.3, prefer=transport).run()
-        assert "gitmem-transport" not in {thread.name for thread in threading.enumerate()}
     assert scratch_left(bundle.repository) == []
     bundle.repository.store.close()
 
@@ -232,6 +234,7 @@ def test_no_credentials_in_what_is_told(
     copy = open_bundle(
         World(os.environ, clock=Clock()), str(tmp_path / "w"), "as is", config=Config(machine="b")
     )
+    enlist(World(os.environ), copy.root)
     with http_backend(web.root / "now", login=("ada", "other")) as port:
         where = {
             "port": f"{HOST}:{free_port()}/hub.git",
@@ -283,6 +286,37 @@ def test_no_login_in_a_process_list(tmp_path: Path, web: Ground, login: str) -> 
     assert login.rstrip("@").rpartition(":")[2] not in words
 
 
+def test_no_login_in_the_process_list_of_dulwich(tmp_path: Path, web: Ground) -> None:
+    """The process that talks to the server has the login from its input: not from its words or its environment."""
+    web.bundle().close()
+    world = World(os.environ, clock=Clock())
+    with http_backend(web.root / "now", login=("ada", "hunter-two")) as port:
+        url = f"http://ada:hunter-two@{HOST}:{port}/hub.git"
+        clone(world, url, str(tmp_path / "c"), config=Config(machine="c"), prefer="dulwich").close()
+    listed: list[bytes] = []
+
+    def look(listener: socket.socket) -> None:
+        with listener, listener.accept()[0]:
+            for process in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    words, about = (process / "cmdline").read_bytes(), (process / "stat").read_text()
+                    is_ours = about.rpartition(")")[2].split()[1] == str(os.getpid())  # its parent
+                    if is_ours and b"dulwich_worker" in words:
+                        listed.append(words + (process / "environ").read_bytes())
+
+    with socket.create_server((HOST, 0)) as listener:
+        port = listener.getsockname()[1]
+        looking = threading.Thread(target=look, args=(listener,))
+        looking.start()
+        url = f"http://ada:hunter-two@{HOST}:{port}/hub.git"
+        with pytest.raises(RemoteError):
+            clone(world, url, str(tmp_path / "d"), config=Config(machine="d"), prefer="dulwich")
+        looking.join()
+    if os.path.exists("/proc/self/cmdline"):
+        assert len(listed) == 1
+        assert b"hunter-two" not in listed[0]
+
+
 @pytest.mark.parametrize(
     "url",
     ["https://host/x.git?token=hunter-two", "ssh://ada:hunter-two@host/x.git", "ada:hunter-two@host:x.git"],
@@ -304,3 +338,21 @@ def test_a_password_with_an_at_sign_is_not_shown() -> None:
     """Everything up to the last @ before the path is left out of an address."""
     assert shown_url("https://me:a@b@host/x@y.git") == "https://***@host/x@y.git"
     assert shown_url("git@host:me/memory.git") == "git@host:me/memory.git"
+
+
+@pytest.mark.parametrize("transport", ["git", "dulwich"])
+def test_a_login_comes_from_gits_credential_helper(
+    tmp_path: Path, web: Ground, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address without a login: what a person's helper knows of the server is used, by dulwich too."""
+    helper = tmp_path / "helper"
+    helper.write_text("#!/bin/sh\n[ \"$1\" = get ] && printf 'username=ada\\npassword=s3cret word\\n'\n")
+    helper.chmod(0o755)
+    settings = tmp_path / "gitconfig"
+    settings.write_text(f'[credential]\n\thelper = "{helper}"\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    bundle = web.bundle()
+    with http_backend(web.root / "now", login=("ada", "s3cret word")) as port:
+        Remotes(bundle.repository).save(Remote("origin", f"http://{HOST}:{port}/hub.git", consent=True))
+        assert "origin" == Sync(bundle, timeout=60, prefer=transport).run().remote
+    bundle.repository.store.close()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gitmem.git.git_directory import open_repository
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 from gitmem.git.transaction import writing
 
 from tests.faults import power
@@ -80,16 +80,12 @@ def is_as_committed(repository: Repository) -> None:
 # On a real file system
 
 
-@pytest.fixture(scope="module")
-def cuts_work(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Skips where no file system can be cut."""
-    if why := power.available(tmp_path_factory.mktemp("probe")):
+def run_cuts(where: Path, cuts: int | str, seed: int, kind: str) -> None:
+    """Cut an image of that kind in a process of its own; skip where none can be cut."""
+    if why := power.available(where / "probe", kind):
         pytest.skip(why)
-
-
-def run_cuts(where: Path, cuts: int | str, seed: int, option: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.power", str(where), str(cuts), str(seed), option],
+        [sys.executable, "-m", "tests.faults.power", str(where), str(cuts), str(seed), kind],
         capture_output=True,
         text=True,
         cwd=PROJECT,
@@ -99,26 +95,30 @@ def run_cuts(where: Path, cuts: int | str, seed: int, option: str) -> None:
     print(done.stdout)
 
 
-@pytest.mark.usefixtures("cuts_work")
-@pytest.mark.parametrize("option", ["auto_da_alloc", "noauto_da_alloc"])
-def test_cuts(tmp_path: Path, option: str) -> None:
-    """An ext4 image is cut while a bundle on it is written, three times; each start finds all in order."""
-    run_cuts(tmp_path, 3, 1, option)
+@pytest.mark.parametrize("kind", ["ext4", "ext4-noauto_da_alloc"])
+def test_cuts(tmp_path: Path, kind: str) -> None:
+    """An image is cut while a bundle on it is written, three times; each start finds all in order."""
+    run_cuts(tmp_path, 3, 1, kind)
 
 
-@pytest.mark.usefixtures("cuts_work")
-@pytest.mark.parametrize("option", ["auto_da_alloc", "noauto_da_alloc"])
-def test_a_cut_right_after_an_erase(tmp_path: Path, option: str) -> None:
+@pytest.mark.parametrize("kind", ["ext4", "ext4-noauto_da_alloc"])
+def test_a_cut_right_after_an_erase(tmp_path: Path, kind: str) -> None:
     """All that the erase and the commits before it wrote is on disk: nothing is empty, nothing is an edit."""
-    run_cuts(tmp_path, "erase", 1, option)
+    run_cuts(tmp_path, "erase", 1, kind)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("cuts_work")
-@pytest.mark.parametrize("option", ["auto_da_alloc", "noauto_da_alloc"])
-def test_many_cuts(tmp_path: Path, option: str) -> None:
-    """The same, 100 times with each way of ext4 to give a new file its place on disk."""
-    run_cuts(tmp_path, 100, 2, option)
+@pytest.mark.power
+@pytest.mark.parametrize("kind", power.KINDS)
+def test_many_cuts(tmp_path: Path, kind: str) -> None:
+    """The same, 100 times on each file system."""
+    run_cuts(tmp_path, os.environ.get("CUTS", "100"), 2, kind)
+
+
+@pytest.mark.power
+@pytest.mark.parametrize("kind", power.KINDS)
+def test_a_cut_after_an_erase_everywhere(tmp_path: Path, kind: str) -> None:
+    """An erase that was acknowledged holds on each file system."""
+    run_cuts(tmp_path, "erase", 1, kind)
 
 
 # By a model of what a file system may leave

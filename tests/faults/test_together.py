@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from gitmem.git.git_directory import open_repository
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 
 from tests.faults.support import experiment
 from tests.git.support import append, files_at, fsck_clean, run_git, saved, try_git, work_file

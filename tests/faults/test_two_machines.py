@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory.opening import open_bundle
-from gitmem.memory.sync.engine import Sync
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World

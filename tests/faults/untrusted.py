@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gitmem.memory.gate.ledger import held_id
 from gitmem.state import TABLE
 
 from tests.git.support import run_git
@@ -332,9 +335,6 @@ _add("bundle_path", _state("config", "bundle_path: AROUND\n"))
 _add("host link", _state("host/link", '{"home": "../../NEAR/home/.hermes"}'))
 _add("host link, absolute", _state("host/link", '{"home": "AROUND/home/.hermes"}'))
 _add("session", _state("session", '{"id": "../../../NEAR/x", "started": "2026-01-01T00:00:00Z"}'))
-_add("last snapshot", _state("last-snapshot", "../../../../NEAR/x " + "1" * 40))
-_add("clone under way", _state("cloning", "LISTENER\n"))
-_add("foreign", _state("foreign", '{"../../../NEAR/x": {"remote": "../x"}}'))
 _add(
     "journal",
     _state(
@@ -349,53 +349,46 @@ _add(
 _SOMEBODY = "1" * 40
 _NEAR, _FAR = "../../../NEAR/file", "AROUND/file"
 _ENTRY = "0123456789abcdef0123456789abcdef"
-_MANIFEST: dict[str, Any] = {
-    "pack": f"pack-{_SOMEBODY}", "main": _SOMEBODY, "refs": ["refs/heads/main", "refs/heads/other"],
-    "files": [["0", "logs/HEAD"], ["1", "ORIG_HEAD"]], "gone": ["ORIG_HEAD"],
-    "objects": [f"pack/pack-{_SOMEBODY}.pack"],
-    "worktree": {"memories/MEMORY.md": [f"100644 {_SOMEBODY}", ""]},
-}  # fmt: skip
 _NOTE: dict[str, Any] = {
     "old": None, "new": _SOMEBODY, "paths": ["memories/MEMORY.md"], "leaves": ["log.md"],
+    "was": {"memories/MEMORY.md": _SOMEBODY},
 }  # fmt: skip
 _AGREED = {"files": {"skills/x/SKILL.md": "text"}, "held": {"skills/x/SKILL.md": "text"}}
 SAMPLES: dict[str, Any] = {
     "config": {"machine": "laptop", "bundle_path": "b", "agent_id": "hermes"},
     "pending": _NOTE,
-    "index-seen": [_SOMEBODY, "1", "1", "1"],
-    "clocks": {"tip": _SOMEBODY, "skew": 1},
-    "last-gc": {"loose": 1, "packs": 1, "bytes": 1},
-    "erasing/": _MANIFEST,
-    "erased-commits": [_SOMEBODY, "2" * 40],
+    "cache/clocks": {"tip": _SOMEBODY, "skew": 1},
+    "cache/gc": {"loose": 1, "packs": 1, "bytes": 1},
+    "erased": [_SOMEBODY, "0" * 12, "2026-01-01T00:00:00Z", "ada"],
     "journal/<id>.jsonl": {"gitmem-journal": 1, "session": "s", "id": "0", "agent": "hermes"},
     "journal/<id>.new": {"gitmem-journal": 1, "session": "s", "id": "0"},
     "journal/<id>.damaged": {"gitmem-journal": 1, "session": "s", "id": "0"},
     "session": {"id": "s"},
-    "last-snapshot": [_SOMEBODY, "snapshot/auto/x"],
-    "releases": {"memory:1": {"at": "2026-01-01T00:00:00Z", "by": "ada"}},
-    "rules-accepted": ["1" * 64],
-    "scanned-with": ["1" * 64],
-    "foreign": {_ENTRY: {"remote": "origin", "waits": True, "path": "memories/MEMORY.md"}},
-    "taken": {_ENTRY: {"remote": "origin", "path": "memories/MEMORY.md", "text": "an honest fact"}},
-    "taken-lately": {"memories/MEMORY.md": {_ENTRY: "2026-01-01T00:00:00Z"}},
+    "cache/snapshot": {"commit": _SOMEBODY, "name": "auto/x"},
+    "cache/scan": {"rules": "1" * 64},
+    "ledger": {
+        _ENTRY: {
+            "remote": "origin", "waits": True, "late": True, "dropped": True, "retracted": True, "kept": "why",
+            "released": {"at": "2026-01-01T00:00:00Z", "by": "ada"},
+            "rejected": {"at": "2026-01-01T00:00:00Z", "by": "ada", "tip": _SOMEBODY},
+        },
+        "memories/MEMORY.md": {"at": 1, "held": [_ENTRY], "gone": [_ENTRY]},
+    },
+    "held/<id>": {
+        "text": "a held fact", "destination": {"kind": "file", "path": "notes/x.md"}, "reasons": ["why"],
+        "origin": {"Session": "s"}, "turns": ["0123456789ab"], "at": "2026-01-01T00:00:00Z",
+    },
     "pulled": [_SOMEBODY, _SOMEBODY, "origin"],
-    "cloning": ["hub.git"],
     "sync/<remote>.json": {"last_success": "2026-01-01T00:00:00Z", "error": "x", "snapshots": {"now": _SOMEBODY}},
     "host/link": {"home": "../../around/home/.hermes"},
-    "host/MEMORY.md": ["mine"],
-    "host/USER.md": ["mine"],
-    "host/state": {"memory": {"omitted": ["x"], "used": {"0": 1}}},
-    "skill-list": {"tree": _SOMEBODY, "skills": {"x": {"path": "skills/x/SKILL.md", "name": "x"}}},
-    "skill-links": {"links": {"AROUND/directory": {"flat": False, **_AGREED}}},
-    "host/skills": _AGREED,
-    "host/last-session": {"tip": _SOMEBODY, "session": "s"},
+    "cache/skills": {"tree": _SOMEBODY, "skills": {"x": {"path": "skills/x/SKILL.md", "name": "x"}}},
+    "connections/<name>.base": {
+        "directory": "AROUND/directory", "flat": False, **_AGREED, "text": "mine", "omitted": ["x"], "used": {"0": 1},
+    },
     "connections/<agent>.json": {
         "file": "f", "start": 0, "added": "x", "removed": "y", "after": "1" * 64, "is_new": True,
     },
-    "host/notices/<id>.jsonl": {"gitmem-journal": 1, "kind": "memory", "target": "memory", "id": "0"},
-    "host/notices/<id>.new": {"gitmem-journal": 1, "id": "0"},
-    "host/notices/<id>.damaged": {"gitmem-journal": 1, "id": "0"},
-    "mcp-clients": {"client": _SOMEBODY},
+    "last-seen": {"client": _SOMEBODY},
 }  # fmt: skip
 """By the pattern of the state table: a JSON value, or a list of the words of a text."""
 NOT_READ = {"lock", "sqlite"}
@@ -424,7 +417,11 @@ def _plants(pattern: str, value: Any) -> Callable[[Place], None]:
     def make(place: Place) -> None:
         text = " ".join(map(str, value)) if isinstance(value, list) else json.dumps(value)
         text = text.replace("AROUND", str(place.around)).replace("NEAR", place.around.name)
-        path = place.state / pattern.replace("<id>", "0").replace("<remote>", "origin")
+        key = "0"
+        if pattern.startswith("held/") and {"text", "destination"} <= value.keys():
+            forged = json.loads(text)
+            key = held_id(str(forged["text"]), dict(forged["destination"]))  # as if it had been held so
+        path = place.state / pattern.replace("<id>", key).replace("<remote>", "origin")
         if pattern.endswith("/"):
             path.mkdir()
             for number in range(4):
@@ -443,33 +440,42 @@ def _plants(pattern: str, value: Any) -> Callable[[Place], None]:
 for _pattern, _value in SAMPLES.items():
     for _where, _one in _forged(_value):
         _add(f"forged {_pattern} {_where}", _plants(_pattern, _one), is_state=True)
-_PATHS_OF_AN_ERASE = (
-    "../../.bashrc", "../../NEAR/file", "../../../NEAR/file", "AROUND/file", "logs/../../../NEAR/file", "linked/file",
-    "config", "hooks/x", "HEAD", "refs/heads/main", "objects/x", "",
-)  # fmt: skip
-for _path in _PATHS_OF_AN_ERASE:
-    for _gone in (False, True):
-        _files = {"files": [["0", _path]], "gone": [_path] if _gone else []}
 
-        def _decided(place: Place, files: dict[str, Any] = _files) -> None:
-            (place.git_dir / "linked").symlink_to(place.around / "directory/kept")
-            tip = run_git(place.bundle, "rev-parse", "main")
-            _plants(
-                "erasing/", {**_MANIFEST, "main": tip, "refs": [], "objects": [], "worktree": {}, **files}
-            )(place)
 
-        _add(f"erase of {_path!r} gone={_gone}", _decided, is_state=True)
+def _beside(place: Place, name: str) -> None:
+    """A finished git directory where an erase would leave one."""
+    path = place.bundle / name
+    shutil.copytree(place.git_dir, path)
+    (path / "gitmem" / "journal").mkdir(parents=True, exist_ok=True)
+    (path / "gitmem" / "journal" / "0.jsonl").write_text('{"gitmem-journal": 1, "session": "s", "id": "0"}\n')
+    (path / "config").write_text(
+        "[core]\n\tfsmonitor = touch AROUND/made\n".replace("AROUND", str(place.around))
+    )
+
+
+def _instead(place: Place, name: str) -> None:
+    _beside(place, name)
+    shutil.rmtree(place.git_dir)
+
+
+def _linked(place: Place, name: str) -> None:
+    place.link(name, place.around / "directory")
+
+
+for _name in (".gitmem-tmp-git-git", ".gitmem-tmp-git-old-git"):
+    for _what, _plant in (("beside", _beside), ("instead", _instead), ("link", _linked)):
+        _add(f"{_name} {_what}", partial(_plant, name=_name))
 UNKNOWN = {
     name.pattern
     for name in TABLE
     if name.format not in NOT_READ and name.pattern not in ("tmp/", "fetch-<random>/")
-} - SAMPLES.keys()
+} - {re.sub("^cache/.*", "cache/<what>", one) for one in SAMPLES}
 
 # Links
 
 _FILES = (
-    "pending", "locks/bundle", "locks/gc", "locks/sync", "last-gc", "index-seen",
-    "index.db", "index.new.db", "locks/index", "pulled", "clocks", "session", "releases", "scanned-with",
+    "pending", "locks/bundle", "locks/gc", "locks/sync", "cache/gc",
+    "index.db", "index.new.db", "locks/index", "pulled", "cache/clocks", "session", "ledger", "cache/scan",
 )  # fmt: skip
 
 
@@ -478,7 +484,7 @@ def _links(inside: str, target: str) -> Callable[[Place], None]:
 
 
 _DIRECTORIES = (
-    "gitmem", "gitmem/tmp", "gitmem/locks", "gitmem/sync", "gitmem/journal", "gitmem/saved", "gitmem/host",
+    "gitmem", "gitmem/tmp", "gitmem/locks", "gitmem/sync", "gitmem/journal", "gitmem/host", "gitmem/held", "gitmem/cache",
     "refs", "refs/tags", "refs/remotes", "refs/tags/snapshot", "objects", "objects/pack", "logs", "logs/refs", "info",
 )  # fmt: skip
 for _name in _FILES:

@@ -7,13 +7,14 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from gitmem.git.git_directory import new_repository, open_repository
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 from gitmem.git.transaction import Draft, Published, publish
 from gitmem.git.tree import Edit, Tree
+from gitmem.memory.bundle import Bundle
 from gitmem.state import TMP
 
 from tests.trees import contents
@@ -21,9 +22,16 @@ from tests.trees import contents
 PROJECT = Path(__file__).resolve().parents[2]
 
 
+def make_repository(root: str, *, separate_git_dir: str | None = None) -> Repository:
+    """An empty repository with its work tree at `root`, ready for the first commit."""
+    with new_repository(root, separate_git_dir=separate_git_dir):
+        pass
+    return open_repository(root)
+
+
 def plain_environment() -> dict[str, str]:
     """What a process needs to find programs and, where the tests run on a source tree, that tree's gitmem."""
-    return {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return {name: os.environ[name] for name in ("HOME", "PATH", "PYTHONPATH") if name in os.environ}
 
 
 WHO = Person("hermes", "hermes@test", 1_760_000_000)
@@ -170,3 +178,10 @@ def fsck_clean(repository: Repository) -> None:
             assert run_git(repository.root, "status", "--porcelain") == ""
     finally:
         fresh.store.close()
+
+
+def wrong(bundle: Bundle, *, history: bool = False) -> list[str]:
+    """What `gitmem check` finds wrong with a bundle; notes are left out."""
+    from gitmem.memory.upkeep.checks import Checks
+
+    return [f"{one.check}: {one.what}" for one in Checks(bundle, history=history).run() if one.serious]

@@ -6,16 +6,18 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 import threading
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from gitmem.errors import BundleBusy, BundleNotFound, BundleUnusable, GitMemError
-from gitmem.git import recovery, refs, transaction
+from gitmem.git import git_locks, recovery, transaction
+from gitmem.git.git_directory import open_repository, take_away
 from gitmem.git.repository import Repository
-from gitmem.git.setup import make_repository, open_repository, remove_repository
 
 from tests.faults.lab import die_at, forked_away
 from tests.git.support import (
@@ -23,6 +25,7 @@ from tests.git.support import (
     files_at,
     fsck_clean,
     locks_left,
+    make_repository,
     run_git,
     save,
     saved,
@@ -59,8 +62,7 @@ def filled(repository: Repository) -> Repository:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Foreign locks are waited for only for a moment."""
-    for module in (transaction, recovery, refs):
-        monkeypatch.setattr(module, "_LOCK_WAIT", 0.05)
+    monkeypatch.setattr(git_locks, "PATIENCE", 0.05)
 
 
 def refused(repository: Repository, kind: type[GitMemError], words: str) -> None:
@@ -184,6 +186,31 @@ def test_foreign_lock_that_goes_away(filled: Repository, name: str) -> None:
     fsck_clean(filled)
 
 
+@pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock"])
+def test_git_may_be_slow(filled: Repository, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Under load plain git holds a lock for many seconds: they are waited for."""
+    lock = Path(filled.git_dir, name)
+    lock.touch()
+
+    class Clock(types.SimpleNamespace):
+        """Time that passes only while somebody sleeps."""
+
+        now = 0.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+        def sleep(self, seconds: float) -> None:
+            self.now += seconds
+            if self.now > 20:
+                lock.unlink(missing_ok=True)
+
+    real = {name: getattr(time, name) for name in ("clock_gettime_ns", "time_ns", "CLOCK_MONOTONIC")}
+    monkeypatch.setattr(git_locks, "time", Clock(**real))
+    saved(filled, {"a.md": b"3\n"})
+    fsck_clean(filled)
+
+
 def test_foreign_lock_on_a_tag(filled: Repository, impatient: None) -> None:
     """A locked tag, or locked packed refs, stop only that operation, with a sentence."""
     tip = tip_of(filled)
@@ -197,11 +224,11 @@ def test_foreign_lock_on_a_tag(filled: Repository, impatient: None) -> None:
     packed = Path(filled.git_dir, "packed-refs.lock")
     packed.touch()
     with pytest.raises(BundleBusy, match=r"packed-refs\.lock"):
-        filled.refs.delete("refs/tags/v2", expected=tip)
+        filled.refs.delete({"refs/tags/v2": tip})
     assert tip == filled.refs.read("refs/tags/v2")
     packed.unlink()
 
-    assert filled.refs.delete("refs/tags/v2", expected=tip)
+    filled.refs.delete({"refs/tags/v2": tip})
     assert [] == locks_left(filled)
     fsck_clean(filled)
 
@@ -368,6 +395,16 @@ def test_damaged_refs(filled: Repository, name: str, content: bytes | None) -> N
     refused(filled, BundleUnusable, r"\w+ .*\.")
 
 
+def test_the_advice_for_a_lost_head_works(filled: Repository) -> None:
+    """The command that the refusal names brings the repository back."""
+    Path(filled.git_dir, "HEAD").unlink()
+    with pytest.raises(BundleUnusable, match="it has no HEAD") as refusal:
+        open_repository(filled.root)
+    subprocess.run(refusal.value.hint.split("`")[1], shell=True, check=True)
+    saved(open_repository(filled.root), {"a.md": b"3\n"})
+    fsck_clean(filled)
+
+
 @pytest.mark.parametrize("where", ["objects/pack", "gitmem", "refs/heads", "gitmem/tmp", "gitmem/pending"])
 def test_disk_that_takes_no_writes(filled: Repository, where: str, tmp_path: Path) -> None:
     """A file where a directory must be (even root is refused) gives a sentence; nothing is changed."""
@@ -396,7 +433,7 @@ def test_make_where_nothing_can_be_made(tmp_path: Path) -> None:
         make_repository(str(tmp_path / "file" / "bundle"))
 
     made = make_repository(str(tmp_path / "bundle"), separate_git_dir=str(tmp_path / "bundle.git"))
-    remove_repository(made)
+    take_away(made)
 
     assert ["bundle", "file"] == sorted(os.listdir(tmp_path))
     assert [] == os.listdir(tmp_path / "bundle")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from gitmem.git.commit_graph import is_ancestor, merge_bases, only_in, skew, walk
+from gitmem.git.git_directory import open_repository
 from gitmem.git.objects import EMPTY_TREE, GitObject, Oid, Person, render_commit
 from gitmem.git.repository import Repository
-from gitmem.git.setup import make_repository, open_repository
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.git.support import run_git
+from tests.git.support import make_repository, run_git
 
 Graph = list[tuple[tuple[int, ...], int]]
 """For each commit its parents, by their numbers, and its date."""
@@ -120,7 +120,7 @@ def test_the_skew_is_noted(repository: Repository) -> None:
     run_git(repository.root, "update-ref", "refs/heads/main", oids[-1])
 
     assert skew(repository, [oids[-1]]) == 5199
-    note = Path(repository.state.directory, "clocks")
+    note = Path(repository.state.directory, "cache/clocks")
     assert note.exists()
     again = open_repository(repository.root)
     assert skew(again, [oids[-1]]) == 5199

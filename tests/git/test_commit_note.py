@@ -9,8 +9,8 @@ import pytest
 from gitmem.files import DiskGroup
 from gitmem.git import recovery
 from gitmem.git.commit_note import CommitNote, NoteFile
+from gitmem.git.git_directory import open_repository
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 from gitmem.state import LocalState
 
 from tests.git.support import saved

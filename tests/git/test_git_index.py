@@ -368,7 +368,7 @@ def test_an_old_version_in_the_index_alone_follows_the_file(repository: Reposito
 _RECORDS = st.dictionaries(
     st.sampled_from([name.encode() for name in NAMES]),
     st.builds(
-        git_index.Record,
+        git_index.IndexRecord,
         st.sampled_from([0o100644, 0o100755]),
         st.sampled_from(["1" * 40, "2" * 40]),
         mtime=st.tuples(st.sampled_from([50, 100, 150]), st.just(7)),
@@ -379,14 +379,14 @@ _RECORDS = st.dictionaries(
 
 @given(_RECORDS, st.lists(st.tuples(_RECORDS, st.lists(st.sampled_from(NAMES)))))
 def test_spliced_equals_built(
-    before: dict[bytes, git_index.Record],
-    steps: list[tuple[dict[bytes, git_index.Record], list[str]]],
+    before: dict[bytes, git_index.IndexRecord],
+    steps: list[tuple[dict[bytes, git_index.IndexRecord], list[str]]],
 ) -> None:
     """Bytes, places and what is in doubt are the same whether records are spliced in or all are written again."""
     records = dict(before)
     spliced = git_index.GitIndex(git_index.build(records), 100)
     for written, removed in steps:
-        changes: dict[bytes, git_index.Record | None] = {
+        changes: dict[bytes, git_index.IndexRecord | None] = {
             **written,
             **{name.encode(): None for name in removed},
         }

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from gitmem.errors import BundleUnusable
+from gitmem.git.git_directory import open_repository
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 from gitmem.git.transaction import HandEditsInTheWay
 from gitmem.git.tree import Edit
 
@@ -361,7 +361,7 @@ def test_reader_sees_no_edits_of_a_busy_writer(filled: Repository) -> None:
     """While another process commits, looking for hand edits finds none."""
     script = (
         "import sys\n"
-        "from gitmem.git.setup import open_repository\n"
+        "from gitmem.git.git_directory import open_repository\n"
         "from tests.git.support import saved\n"
         "repository = open_repository(sys.argv[1])\n"
         "for number in range(60):\n"

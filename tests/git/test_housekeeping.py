@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from gitmem.git import housekeeping
 from gitmem.git.deltas import delta
+from gitmem.git.git_directory import open_repository
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +47,7 @@ def test_a_store_becomes_small(
 ) -> None:
     """Against `git repack -adf` of a copy; packs that were joined without deltas are tried again too."""
     _a_life(repository)
+    run_git(repository.root, "tag", "snapshot/one")
     repository.store.tidy()
     copied(repository.root, tmp_path / "copy")
     run_git(tmp_path / "copy", "repack", "-adfq")
@@ -57,6 +58,7 @@ def test_a_store_becomes_small(
     assert ("git" if with_git else "gitmem") == done.by
     assert _size(repository.root) <= at_most * _size(str(tmp_path / "copy"))
     assert done.after.packs == 1
+    assert "refs/tags/snapshot/one" in Path(repository.git_dir, "packed-refs").read_text()
     assert expected == run_git(repository.root, "rev-list", "--objects", "--all")
     assert "" == run_git(repository.root, "fsck", "--strict", "--full")
     fresh = open_repository(repository.root).store

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from gitmem.errors import MissingObject
+from gitmem.git.git_directory import open_repository
 from gitmem.git.message import Message
 from gitmem.git.objects import Person
 from gitmem.git.pack_reader import PackReader, UnreadablePack
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 from gitmem.git.transaction import Draft, publish
 from gitmem.git.tree import Tree
 
@@ -123,7 +123,7 @@ def test_dulwich_is_not_imported_to_read(repository: Repository) -> None:
 
     grow(repository, 3)
     code = (
-        "import sys\nfrom gitmem.git.setup import open_repository\n"
+        "import sys\nfrom gitmem.git.git_directory import open_repository\n"
         "r = open_repository(sys.argv[1])\nassert r.tree(r.tip()).read('d1/f.md')\n"
         "assert 'dulwich' not in sys.modules"
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 import gitmem
 import pytest
 from gitmem.errors import BundleUnusable
+from gitmem.git.git_directory import open_repository
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
 from gitmem.world import World
 
 _NOBODY = 65534
@@ -48,7 +48,7 @@ def test_it_can_be_allowed(foreign: str, how: str) -> None:
 
 
 def test_git_is_called_in_one_place() -> None:
-    """Only `git_command.command` makes the words of a call, so that every call leaves the bundle's configuration out."""
+    """Only `git_program.command` makes the words of a call, so that every call leaves the bundle's configuration out."""
     found = set()
     top = Path(gitmem.__file__).parent
     for file in top.rglob("*.py"):
@@ -60,4 +60,4 @@ def test_git_is_called_in_one_place() -> None:
             )
             if words[:1] == ["git"] and words != ["git", "dulwich"]:  # those are the names of the transports
                 found.add(file.relative_to(top).as_posix())
-    assert found == {"git/git_command.py"}
+    assert found == {"git/git_program.py"}

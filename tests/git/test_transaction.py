@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from gitmem.errors import BundleUnusable, InvalidContent, TooLarge
 from gitmem.git import store
+from gitmem.git.git_directory import open_repository
 from gitmem.git.message import Message, kind_of, trailers_of
 from gitmem.git.objects import EXECUTABLE, FILE, GitObject, Oid, Person, TreeEntry, render_tag
 from gitmem.git.repository import Repository
-from gitmem.git.setup import make_repository, open_repository
 from gitmem.git.transaction import Draft, publish, writing
 from gitmem.git.tree import MAX_FILE_BYTES, Edit, Tree
 
@@ -24,6 +24,7 @@ from tests.git.support import (
     files_in_work_tree,
     fsck_clean,
     locks_left,
+    make_repository,
     run_git,
     save,
     saved,
@@ -386,7 +387,7 @@ def test_tags(repository: Repository, git: Git) -> None:
 
     assert repository.refs.set(name, tag.oid, expected=None)
     assert not repository.refs.set(name, commit.oid, expected=None)
-    assert not repository.refs.delete(name, expected=commit.oid)
+    repository.refs.delete({name: commit.oid})
 
     assert "the note" == git("tag", "-l", "--format=%(contents:subject)", "snapshot/one")
     assert commit.oid == git("rev-parse", "snapshot/one^{commit}")
@@ -394,7 +395,7 @@ def test_tags(repository: Repository, git: Git) -> None:
     assert (commit.oid, "snapshot/one") == (repository.store.peel(tag.oid)[0], "snapshot/one")
     git("pack-refs", "--all")
     assert {name: tag.oid} == repository.refs.under("refs/tags/")
-    assert repository.refs.delete(name, expected=tag.oid)
+    repository.refs.delete({name: tag.oid})
     assert "" == git("tag", "-l")
     assert repository.refs.read(name) is None
     assert [] == locks_left(repository)
@@ -408,7 +409,7 @@ def test_delete_keeps_the_other_packed_tags(repository: Repository, git: Git) ->
         git("tag", "-a", "-m", name, name)
     git("pack-refs", "--all")
 
-    assert repository.refs.delete("refs/tags/one", expected=git("rev-parse", "refs/tags/one"))
+    repository.refs.delete({"refs/tags/one": git("rev-parse", "refs/tags/one")})
 
     assert ["one-more", "two"] == git("tag", "-l").splitlines()
     assert commit.oid == git("rev-parse", "two^{commit}")
@@ -592,3 +593,14 @@ def test_a_long_run_keeps_a_bounded_number_of_entries(
     assert sum(kept) == repository.store._entries <= 300
     assert 100 in kept
     fsck_clean(repository)
+
+
+def test_the_index_of_a_commit_is_known_to_the_next(repository: Repository, git: Git) -> None:
+    """Nobody compares the whole index after each commit: only once somebody else wrote it."""
+    for number in range(3):
+        tip = saved(repository, {"a.md": b"%d\n" % number}).commit.oid
+        assert repository.index_file.is_ours(tip)
+    git("update-index", "--force-write-index")
+    assert not repository.index_file.is_ours(tip)
+    tip = saved(repository, {"a.md": b"more\n"}).commit.oid
+    assert repository.index_file.is_ours(tip)

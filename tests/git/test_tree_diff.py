@@ -11,14 +11,13 @@ from gitmem.errors import BundleUnusable, RefusedFetch
 from gitmem.git import tree_diff, untrusted_trees
 from gitmem.git.objects import DIRECTORY, EMPTY_TREE, EXECUTABLE, FILE, Directory, GitObject, Oid, TreeEntry
 from gitmem.git.repository import Repository
-from gitmem.git.setup import make_repository
 from gitmem.git.tree import Tree
 from gitmem.git.tree_diff import TreeChange, TreeDiff
 from gitmem.git.untrusted_trees import UntrustedTrees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.git.support import Git, run_git
+from tests.git.support import Git, make_repository, run_git
 
 # Names that sort otherwise as files than as directories, so that the order is put to the test too.
 _NAMES = st.sampled_from(["a", "a.b", "a-b", "b", "é.md", "z"])

@@ -80,6 +80,16 @@ class HermesHome:
             bundle.repository.store.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def unhurried() -> Iterator[None]:
+    """The provider gives up on nothing, however slow the machine is; a test of giving up says after how long."""
+    with pytest.MonkeyPatch.context() as patch:
+        for wait in ("_TOOL_WAIT", "_COMPRESS_WAIT", "_SHUTDOWN_WAIT"):
+            patch.setattr(f"gitmem.hosts.hermes.agent_run.{wait}", 120.0)
+        patch.setattr("gitmem.hosts.hermes.prefetcher._PATIENCE", 120.0)
+        yield
+
+
 @pytest.fixture
 def bare_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HermesHome]:
     """A home without gitmem."""
@@ -89,7 +99,7 @@ def bare_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Herme
     for name in ("HERMES_HOME", "GITMEM_MACHINE", "USER"):
         monkeypatch.setenv(name, home.env[name])
     yield home
-    background.wait(20)
+    background.wait(120)
     home.close()
 
 
@@ -98,7 +108,7 @@ def home(bare_home: HermesHome) -> Iterator[HermesHome]:
     """A home with gitmem installed; at the end plain git finds its bundle whole."""
     bare_home.install()
     yield bare_home
-    background.wait(20)
+    background.wait(120)
     if os.path.isdir(bare_home.home.git_dir):
         fsck_clean(bare_home.bundle().repository)
 
@@ -120,10 +130,8 @@ class Driver(GitMemProvider):
         """Its process is killed: the system drops its locks, and its journals stay as they are."""
         assert self._run is not None
         self._run.closed = True
-        keeper = self._run.bundle_worker
-        keeper.closed = True
-        keeper.notices._journal.close()
-        for driver in keeper._drivers.values():
+        self._run._is_over = True
+        for driver in self._run._drivers.values():
             driver.abandon()
 
     def compare(self) -> None:

@@ -5,6 +5,7 @@ A new way in belongs here; `test_every_door.py` finds those that are not.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,20 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.config import EndpointConfig
-from gitmem.git.bundle_file import write_bundle_file
+from gitmem.errors import UsageError
 from gitmem.git.message import Message
 from gitmem.git.refs import BRANCH
+from gitmem.git.transport import write_bundle_file
 from gitmem.hosts.hermes.profile import install
+from gitmem.memory import review
 from gitmem.memory.capture.journal import Journal
-from gitmem.memory.curated.contests import resolve
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held
-from gitmem.memory.gate.audit import find_flagged
-from gitmem.memory.gate.release import release, unhide
 from gitmem.memory.history.log import History
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.revert import Undo
-from gitmem.memory.notes import write_note
+from gitmem.memory.pages import write_note
 from gitmem.memory.sync.server import received
 from gitmem.memory.upkeep.git_hooks import pre_commit, pre_push
 from gitmem.okf import layout
@@ -51,7 +51,6 @@ from tests.hosts.places import (
     refuse,
 )
 from tests.hosts.talk import answer, user
-from tests.hosts.test_memory_files import tool
 from tests.hosts.test_skill_files import put
 
 __all__ = ["DOORS", "NO_NEW_TEXT"]
@@ -61,13 +60,12 @@ NO_NEW_TEXT = {
     "gitmem.memory.curated.archive:archive_store": "It moves entries from one file to another.",
     "gitmem.memory.erase.eraser:Eraser._with_receipts": "It takes a text out of everything, and adds a receipt without it.",
     "gitmem.memory.gate.holding:hold_back": "It takes entries out.",
-    "gitmem.memory.sync.fold:folded": "It merges what is in two histories already; `settle` puts `main` there.",
+    "gitmem.memory.sync.fold:_merged": "It merges what is in two histories already; `settle` puts `main` there.",
+    "gitmem.memory.sync.following:replay": "It makes commits of this machine again, without what was erased.",
     "gitmem.memory.gate.holding:look_again": "It takes an entry out, or marks it.",
-    "gitmem.memory.decide:_change": "It takes an entry out, or takes its mark away.",
-    "gitmem.memory.gate.quarantine:Quarantine._change": "The quarantine, which no exit reads.",
-    "gitmem.memory.plans:Plans.complete": "It moves a plan to the archive.",
+    "gitmem.memory.pages:Plans.complete": "It moves a plan to the archive.",
     "gitmem.memory.snapshots:Snapshots.delete": "It takes a note out.",
-    "gitmem.memory.upkeep.create:create": "The templates that gitmem brings.",
+    "gitmem.memory.upkeep.create:_begin": "The templates that gitmem brings.",
 }
 """Functions that commit, and bring no text that was not in the memory before: each with the reason."""
 
@@ -75,7 +73,7 @@ NO_NEW_TEXT = {
 # --- entries of the curated store ------------------------------------------------------------------------
 
 STORE = "gitmem.memory.curated.store:CuratedStore.batch"
-CONTEST = "gitmem.memory.curated.contests:resolve"
+CONTEST = "gitmem.memory.review:_Person._change"
 COMPRESSION = "gitmem.memory.distill.compression:Compressor.keep"
 
 BY_A_PERSON: Otherwise = {Kind.RETRACTED: (Fate.RELEASED, "A person asks for it by name.")}
@@ -117,13 +115,15 @@ def user_profile(place: Place, sample: Sample) -> None:
 @door("entries", "ENTRY", CONTEST, entries=True, otherwise=BY_A_PERSON)
 def contested_resolve(place: Place, sample: Sample) -> None:
     memory = place.memory
-    resolve(memory, _contest(place, sample), sample.text, origin=memory.origin())
+    item = review.find(memory, _contest(place, sample)[:12])
+    with contextlib.suppress(UsageError):  # the scanner holds the words
+        review.edit(memory, item, sample.text, by="ada")
 
 
 @door("facts", "ENTRY", COMPRESSION, entries=True)
 def a_fact_by_the_rules(place: Place, sample: Sample) -> None:
     with place.memory.session(f"rules {sample.topic}") as session:
-        refuse(*session.compress(_conversation(sample.reminder)).refused)
+        refuse(*session.compress(conversation(sample.reminder)).refused)
 
 
 @door("facts", "ENTRY", COMPRESSION, entries=True)
@@ -132,20 +132,20 @@ def a_fact_by_a_model(place: Place, sample: Sample) -> None:
     memory.config = replace(memory.config, distiller=EndpointConfig(base_url=model.url, model="m"))
     model.script.append(call("memory", action="add", target="memory", content=sample.text))
     with memory.session(f"model {sample.topic}") as session:
-        refuse(*session.compress(_conversation("Please look at this")).refused)
+        refuse(*session.compress(conversation("Please look at this")).refused)
 
 
 @door("facts", "ENTRY", COMPRESSION, entries=True, otherwise=COMPACTED)
 def a_fact_before_a_compaction(place: Place, sample: Sample) -> None:
-    place.driver(f"compacting {sample.topic}").on_pre_compress(_conversation(sample.reminder))
+    place.driver(f"compacting {sample.topic}").on_pre_compress(conversation(sample.reminder))
 
 
 @door("facts", "ENTRY", COMPRESSION, entries=True, otherwise=COMPACTED)
 def a_fact_at_the_end_of_a_session(place: Place, sample: Sample) -> None:
     driver = place.driver(f"ending {sample.topic}")
     assert driver._run is not None
-    for message in _conversation(sample.reminder):  # the record of the turns is another door
-        driver._run.bundle_worker.distilling.said(driver._run.session.id, message["content"], "ok")
+    for message in conversation(sample.reminder):  # the record of the turns is another door
+        driver._run.driver(driver._run.session).facts.said(message["content"], "ok")
     driver.shutdown()
 
 
@@ -170,7 +170,7 @@ def _contest(place: Place, sample: Sample) -> str:
     memory, was = place.memory, entry_hash(f"the {sample.topic} of old")
 
     def work(edits: Edits) -> Message:
-        file = CuratedFile.salvage(edits.read(layout.MEMORY) or b"", layout.MEMORY)
+        file = CuratedFile.parse_leniently(edits.read(layout.MEMORY) or b"", layout.MEMORY)
         for wording in ("plain", "simple"):
             file = file.add(f"The {sample.topic} is {wording}", AT, replaces=was)
         edits.write(layout.MEMORY, file.render())
@@ -180,7 +180,7 @@ def _contest(place: Place, sample: Sample) -> str:
     return was
 
 
-def _conversation(said: str) -> list[dict[str, Any]]:
+def conversation(said: str) -> list[dict[str, Any]]:
     words = [said, *(f"Please look at file {number}" for number in range(8))]
     return [message for word in words for message in (user(word), answer("Done."))]
 
@@ -273,8 +273,8 @@ def the_reason_of_a_decision(place: Place, sample: Sample) -> None:
 TOOL = "gitmem.memory.capture.recording:Recording.register_tool"
 SESSION = "gitmem.memory.capture.sessions:Sessions.end"
 ANNOTATE = "gitmem.memory.capture.sessions:Sessions.annotate"
-PLAN, STEP = "gitmem.memory.plans:Plans.create", "gitmem.memory.plans:Plans.complete_step"
-PAGE = "gitmem.memory.notes:write_note"
+PLAN, STEP = "gitmem.memory.pages:Plans.create", "gitmem.memory.pages:Plans.complete_step"
+PAGE = "gitmem.memory.pages:write_note"
 SNAPSHOT, TAG = "gitmem.memory.snapshots:Snapshots.create", "gitmem.memory.snapshots:Snapshots._tag"
 COMMIT = "gitmem.memory.bundle:Bundle.commit"
 
@@ -390,14 +390,6 @@ def the_source_of_a_change(place: Place, sample: Sample) -> None:
     place.command("remember", f"The {sample.topic} has a source", "--source", sample.text)
 
 
-@door("notes", "TRAILER", COMMIT)
-def what_was_said_when_the_host_wrote(place: Place, sample: Sample) -> None:
-    driver = place.driver()
-    driver.on_turn_start(1, sample.text)
-    tool(driver, place.home, "add", f"The {sample.topic} came with a turn")
-    driver.settle()
-
-
 # --- files that a person edits ---------------------------------------------------------------------------
 
 HAND = "gitmem.memory.hand_edits:_commit"
@@ -444,11 +436,11 @@ def _file(text: str, kind: str = "Note") -> str:
 
 # --- the host's own files --------------------------------------------------------------------------------
 
-HOST = "gitmem.memory.curated.host_files:_commit"
-SKILLS = "gitmem.memory.skills.links:SkillDirectory._take_in"
+HOST = "gitmem.memory.mirror.sections:Sections._commit"
+SKILLS = "gitmem.memory.mirror.files:SkillDirectory._take_in"
 SKILL_STORE = "gitmem.memory.skills.store:Skills._write"
 ASKED: Otherwise = {Kind.BLOCKED: (Fate.REFUSED, "The one who asks is there to be refused.")}
-REFERENCES = "gitmem.hosts.hermes.skill_references:note"
+REFERENCES = "gitmem.hosts.hermes.files:note_references"
 FRESH = {Kind.RETRACTED: "A memory that is made now has nothing retracted."}
 OWN = ("host files",)
 
@@ -473,27 +465,27 @@ def a_skill_of_the_host(place: Place, sample: Sample) -> None:
 
 @door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
 def a_skill(place: Place, sample: Sample) -> None:
-    place.memory.skills.create(sample.topic, _skill(sample))
+    place.memory.skills.create(sample.topic, skill_page(sample))
 
 
 @door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
 def a_skill_by_command(place: Place, sample: Sample) -> None:
     path = place.root / f"{sample.topic}.md"
-    path.write_text(_skill(sample))
+    path.write_text(skill_page(sample))
     place.command("skill", "create", sample.topic, "--file", str(path))
 
 
 @door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
 def a_file_of_a_skill(place: Place, sample: Sample) -> None:
     harmless = replace(sample, text="Read the page.")
-    place.memory.skills.create(sample.topic, _skill(harmless))
+    place.memory.skills.create(sample.topic, skill_page(harmless))
     place.memory.skills.write_file(sample.topic, "references/page.md", f"{sample.text}\n")
 
 
 @door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
 def a_patch_of_a_skill(place: Place, sample: Sample) -> None:
     harmless = replace(sample, text="Read the page.")
-    place.memory.skills.create(sample.topic, _skill(harmless))
+    place.memory.skills.create(sample.topic, skill_page(harmless))
     place.memory.skills.patch(sample.topic, harmless.text, sample.text)
 
 
@@ -501,11 +493,11 @@ def a_patch_of_a_skill(place: Place, sample: Sample) -> None:
 def a_skill_of_a_linked_directory(place: Place, sample: Sample) -> None:
     directory = place.root / "agent" / ".claude" / "skills"
     (directory / sample.topic).mkdir(parents=True)
-    (directory / sample.topic / "SKILL.md").write_text(_skill(sample))
-    place.command("skill", "link", str(directory))
+    (directory / sample.topic / "SKILL.md").write_text(skill_page(sample))
+    place.command("connect", str(directory))
 
 
-def _skill(sample: Sample) -> str:
+def skill_page(sample: Sample) -> str:
     return f"---\nname: {sample.topic}\ndescription: what to do\n---\n\n{sample.text}\n"
 
 
@@ -541,7 +533,7 @@ def _add_to_host(place: Place, sample: Sample, name: str) -> None:
 
 
 def _put_skill(place: Place, sample: Sample) -> None:
-    put(place.home, f"{sample.topic}/SKILL.md", _skill(sample))
+    put(place.home, f"{sample.topic}/SKILL.md", skill_page(sample))
 
 
 def _install(place: Place) -> None:
@@ -733,7 +725,7 @@ def the_hook_of_a_server(place: Place, sample: Sample) -> None:
 # --- out of the history, and out of quarantine -----------------------------------------------------------
 
 RESTORE, REVERT = "gitmem.memory.history.restore:restore", "gitmem.memory.history.revert:Undo.revert"
-RELEASE, UNHIDE = "gitmem.memory.gate.release:release", "gitmem.memory.gate.release:unhide"
+RELEASE = "gitmem.memory.review:_Person.release"
 FROM_HISTORY: Otherwise = {
     **dict.fromkeys(Kind, (Fate.HIDDEN, "It is in the history, and was asked for.")),
     Kind.RETRACTED: (Fate.LEFT_OUT, "What was retracted does not come back by itself."),
@@ -765,7 +757,7 @@ def the_release_of_an_entry(place: Place, sample: Sample) -> None:
     memory = place.memory
     held = Admission(memory, Edits(memory.tree())).entry(sample.text, layout.MEMORY, FOUND_ENTRY)
     assert isinstance(held, Held)
-    release(memory, held.id, by="ada")
+    review.release(memory, held.id, by="ada")
 
 
 @door("released", "EVENT", RELEASE, otherwise=RELEASED, without=NEVER_HELD)
@@ -781,12 +773,12 @@ def the_release_of_a_file(place: Place, sample: Sample) -> None:
     _release(place, sample)
 
 
-@door("released", "", UNHIDE, entries=True, otherwise=RELEASED, without=NOT_HIDDEN)
+@door("released", "", CONTEST, entries=True, otherwise=RELEASED, without=NOT_HIDDEN)
 def the_release_of_a_hidden_entry(place: Place, sample: Sample) -> None:
     place.add_entry(place.bundle, sample.text)
     place.commit(place.bundle)
     memory = place.memory
-    unhide(memory, find_flagged(memory, entry_hash(sample.text)[:12]), by="ada")
+    review.accept(memory, review.find(memory, entry_hash(sample.text)[:12]), by="ada")
 
 
 def _there_and_gone(place: Place, sample: Sample) -> tuple[str, str, str]:
@@ -800,8 +792,8 @@ def _there_and_gone(place: Place, sample: Sample) -> tuple[str, str, str]:
 
 def _release(place: Place, sample: Sample) -> None:
     memory = place.memory
-    [held] = [one for one in memory.quarantine.all() if sample.topic in one.text]
-    release(memory, held.id, by="ada")
+    [held] = [one for one in memory.ledger.held() if sample.topic in one.text]
+    review.release(memory, held.id, by="ada")
 
 
 # --- imports ---------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -18,13 +19,13 @@ from unittest import mock
 import pytest
 from gitmem import background
 from gitmem.config import EndpointConfig
-from gitmem.hosts.hermes.host_read import HostRead
-from gitmem.hosts.hermes.prompt import system_prompt
+from gitmem.hosts.hermes.prompt import HostRead, system_prompt
 from gitmem.hosts.loop.manager import MemoryManager
 from gitmem.hosts.mcp.catalogue import PROMPTS
 from gitmem.hosts.mcp.connection import Connection
-from gitmem.hosts.mcp.reading import prompt
+from gitmem.hosts.mcp.reading import block, prompt
 from gitmem.memory.curated.store import TARGETS
+from gitmem.memory.endpoint import Endpoint
 from gitmem.memory.find import embedding
 from gitmem.memory.find.embedding import EndpointEmbedder, Meaning
 from gitmem.memory.find.recall import About
@@ -36,6 +37,7 @@ from tests.hosts.talk import answer, user
 
 SETTINGS = {
     "GITMEM_UNDO_TOOLS": "true",  # every tool there is
+    "GITMEM_PAST_TOOLS": "true",  # with all of its arguments
     "GITMEM_ENFORCE_HOST_FILES": "true",  # what the scanner flags leaves the host's files too
     "GITMEM_MEMORY_CHAR_LIMIT": "20000",
     "GITMEM_USER_CHAR_LIMIT": "20000",
@@ -114,18 +116,15 @@ class Agent:
 
 @contextlib.contextmanager
 def living(home: HermesHome) -> Iterator[None]:
-    """The environment of a home's processes, in which nobody is too slow to get an answer."""
+    """The environment of a home's processes."""
     home.env |= SETTINGS
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HERMES_HOME", "GITMEM_MACHINE", "USER", *SETTINGS):
             patch.setenv(name, home.env[name])
-        for wait in ("_TOOL_WAIT", "_COMPRESS_WAIT", "_SHUTDOWN_WAIT"):
-            patch.setattr(f"gitmem.hosts.hermes.agent_run.{wait}", 60.0)
-        patch.setattr("gitmem.hosts.hermes.prefetcher._PATIENCE", 60.0)
         try:
             yield
         finally:
-            background.wait(20)
+            background.wait(120)
             home.close()
 
 
@@ -175,10 +174,6 @@ def _context(agent: Agent) -> str:
     return _told(memory.context(question).fenced for question in agent.questions)
 
 
-def _nudge(agent: Agent) -> str:
-    return agent.memory.nudge(agent.memory.config.nudge_interval)
-
-
 def _session_compaction(agent: Agent) -> str:
     with agent.memory.session("compacted by hand") as session:
         return session.compress(agent.talk("a session")).text
@@ -205,7 +200,8 @@ def _embeddings(agent: Agent) -> str:
     """What an embeddings endpoint is sent, all in one request: the model here makes no vectors, so none is kept."""
     before, memory = len(agent.model.requests), agent.memory
     with mock.patch.object(embedding, "_BATCH", 10_000):
-        Meaning(memory)._fill(EndpointEmbedder(agent.model.url, "scripted", "", timeout=20.0))
+        endpoint = Endpoint(agent.model.url, "scripted", timeout=120.0)
+        Meaning(memory)._fill(EndpointEmbedder(endpoint, agent.model.url))
     return json.dumps(agent.model.requests[before:])
 
 
@@ -308,10 +304,10 @@ def _undo(agent: Agent) -> str:
     """The newest change is taken back, and that too; the preview shows what goes."""
     told = []
     for _ in range(2):
-        newest = json.loads(agent.use("gitmem_history", limit=1))["commits"][0]["commit"]
-        asked = {"commit": newest, "why": "the user asked"}
+        asked = {"commit": agent.home.log()[-1].id, "why": "the user asked"}
         told.append(agent.use("gitmem_undo", **asked))
-        told.append(agent.use("gitmem_undo", **asked, confirm=json.loads(told[-1])["confirm"]))
+        [token] = re.findall(r"confirm=(\w+)", told[-1])
+        told.append(agent.use("gitmem_undo", **asked, confirm=token))
     return "\n".join(told)
 
 
@@ -355,7 +351,9 @@ def _mcp_tools(agent: Agent) -> str:
         client.call("skills", {})[0],
         *(client.call("skills", {"name": one})[0] for one in agent.questions),
     ]
-    told += [client.call("revise", {"id": one, "why": "x"})[0] for one in ("zzz", *agent.nearly)]
+    told += [
+        client.call("revise", {"id": one, "why": "x", "remove": True})[0] for one in ("zzz", *agent.nearly)
+    ]
     client.close()
     return "\n".join(told)
 
@@ -367,6 +365,13 @@ def _mcp_prompts(agent: Agent) -> str:
     return "\n".join(told)
 
 
+def _mcp_instructions(agent: Agent) -> str:
+    client = _client(agent)
+    told = block(client)
+    client.close()
+    return told
+
+
 def _loop_turns(agent: Agent) -> str:
     """What a model gets for a turn: the whole request."""
     with MemoryManager(agent.memory) as manager, manager.session("a loop") as session:
@@ -376,14 +381,14 @@ def _loop_turns(agent: Agent) -> str:
 
 
 def _loop_tools(agent: Agent) -> str:
-    """The memory tool where it says what is there, and session_search."""
+    """Tools of a loop, and an error that says what is there."""
     with MemoryManager(agent.memory) as manager, manager.session("a loop with tools") as session:
-        wrong = {"action": "remove", "old_text": "nothing like this"}
-        told = [session.tool_call("memory", {**wrong, "target": one}) for one in TARGETS]
-        told += [session.tool_call("session_search", {"query": one}) for one in agent.questions]
+        long = "a text that does not fit " * 80
+        told = [session.tool_call("remember", {"kind": one, "text": long}) for one in ("fact", "preference")]
+        told += [session.tool_call("recall", {"query": one}) for one in agent.questions]
         told += [session.tool_call("skills", {"name": one}) for one in agent.questions]
         told.append(session.tool_call("skill_manage", {"action": "delete", "name": "no-such-skill"}))
-        return "\n".join([*told, session.tool_call("session_search"), session.tool_call("skills")])
+        return "\n".join([*told, session.tool_call("recall"), session.tool_call("skills")])
 
 
 # --- the table -------------------------------------------------------------------------------------------
@@ -409,9 +414,7 @@ EXITS: Mapping[str, Callable[[Agent], str]] = {
     "recall scroll": _scroll,
     "context": _context,
     "log page": lambda agent: agent.memory.read_log(),
-    "export for hermes": lambda agent: _exported(agent, "hermes"),
     "export for AGENTS.md": lambda agent: _exported(agent, "agents-md"),
-    "nudge": _nudge,
     "compaction in a session": _session_compaction,
     "distiller endpoint": _distiller,
     "summarizer endpoint": _summarizer,
@@ -447,6 +450,7 @@ EXITS: Mapping[str, Callable[[Agent], str]] = {
     # Other agents
     "mcp tools": _mcp_tools,
     "mcp prompts": _mcp_prompts,
+    "mcp instructions": _mcp_instructions,
     "loop turns": _loop_turns,
     "loop tools": _loop_tools,
 }

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from gitmem.cli.main import main
 from gitmem.errors import GitMemError
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory.gate import admission
 from gitmem.memory.gate.admission import Policy
 from gitmem.memory.history.log import History
 from gitmem.memory.history.revert import Undo
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync.engine import Sync
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -207,7 +207,7 @@ class Place:
 
     def add_entry(self, root: str, text: str, path: str = layout.MEMORY) -> None:
         old = Path(root, path)
-        file = CuratedFile.salvage(old.read_bytes() if old.exists() else b"", path)
+        file = CuratedFile.parse_leniently(old.read_bytes() if old.exists() else b"", path)
         self.write(root, path, file.add(text, AT).render())
 
 

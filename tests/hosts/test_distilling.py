@@ -65,7 +65,7 @@ def die(home: HermesHome, said: list[str] = SAID, how: str = "") -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert -signal.SIGKILL == done.returncode, done.stderr
     return done.stdout
@@ -140,9 +140,10 @@ def test_a_short_session_leaves_none(home: HermesHome, begin: Begin, setting: st
 def test_what_a_dead_process_had_no_time_for_is_done_at_the_next_start(
     home: HermesHome, begin: Begin
 ) -> None:
-    """From what is recorded, once: what is removed after that stays removed."""
+    """From what is recorded, once: what is removed after that stays removed. Another command may recover it first."""
     die(home)
     assert [] == everything(home)
+    home.bundle().recover_journals()
     begin("s2")
     assert set(PROFILE) <= set(home.curated("user"))
     assert home.entries("USER.md") == home.curated("user")
@@ -194,8 +195,11 @@ def test_what_a_compaction_announced_survives_its_process(home: HermesHome, begi
     assert set(announced) <= set(everything(home))
 
 
-def test_what_has_no_room_is_not_announced(home: HermesHome, begin: Begin) -> None:
+def test_what_has_no_room_is_not_announced(
+    home: HermesHome, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A full store takes no more facts, so the host does not hear that it has."""
+    monkeypatch.setattr("gitmem.hosts.hermes.agent_run._COMPRESS_WAIT", 0.1)
     (home.path / "gitmem.yaml").write_text("user_char_limit: 20\n")
     provider = begin("s1")
     with home.bundle().repository.lock.hold("a long gc"):
@@ -271,7 +275,7 @@ def test_a_model_that_hangs_stops_nothing(home: HermesHome, begin: Begin, model:
     answer = json.loads(
         provider.handle_tool_call("gitmem_remember", {"kind": "fact", "text": "Tea is at four"})
     )
-    assert answer["success"]
+    assert "Kept." in answer["result"]
     provider.shutdown()
     assert not [line for line in provider.warned if "busy" in line]
     assert {"Tea is at four", FACT} <= set(home.curated())

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from gitmem.config import Config
 from gitmem.errors import GitMemError
+from gitmem.hosts.loop.agent_session import AgentSession
+from gitmem.hosts.loop.manager import MemoryManager
+from gitmem.hosts.tools.table import offered_by
 from gitmem.memory.gate import admission
 from gitmem.memory.gate.admission import Policy
 from gitmem.memory.history.log import History
@@ -16,6 +20,7 @@ from gitmem.safety.scanner import Scanner
 from gitmem.safety.secrets import find
 from gitmem.safety.verdict import Scope
 
+from tests.hosts.agent_doors import LOOP_HOOKS, TOOL_DOORS
 from tests.hosts.call_sites import call_sites, called, names_used
 from tests.hosts.conftest import HermesHome
 from tests.hosts.doors import DOORS, NO_NEW_TEXT
@@ -101,7 +106,7 @@ def live(house: str, root: Path) -> Lived:
         ]
         said = [str(one.commit.message) for one in memory.part(History).log() if one.commit.oid not in before]
         said += [one.note for one in memory.snapshots.all()]
-        held = [one.text for one in memory.quarantine.all()]
+        held = [one.text for one in memory.ledger.held()]
         shown = everything(Agent(place.home, [sample.topic for sample in samples.values()]))
     return Lived(
         samples,
@@ -171,6 +176,54 @@ def test_no_commit_is_made_behind_a_door() -> None:
     assert set() == found - doors - NO_NEW_TEXT.keys(), "add them to tests/hosts/doors.py"
     assert set() == (doors | NO_NEW_TEXT.keys()) - found, "these do not commit any more"
     assert set() == doors & NO_NEW_TEXT.keys()
+
+
+def test_every_tool_that_writes_has_its_doors() -> None:
+    """For each host that offers it: in a loop, and over MCP."""
+    doors, config = {door.name for door in DOORS}, Config(undo_tools=True)
+    for offered, where in (
+        (offered_by(config, "loop"), "in a loop"),
+        (offered_by(config, "mcp"), "over MCP"),
+    ):
+        writing = [row.name for row in offered if not row.reads]
+        assert writing
+        assert set() == {f"{one} {where}" for tool in writing for one in TOOL_DOORS[tool]} - doors
+
+
+_TAKES_NO_TEXT = {
+    "AgentSession.has_tool": "It asks for a name.",
+    "AgentSession.note": "A warning for the program.",
+    "MemoryManager.add_provider": "Another memory, with doors of its own.",
+    "MemoryManager.has_tool": "It asks for a name.",
+    "MemoryManager.note": "A warning for the program.",
+    "MemoryManager.flush_pending": "A number of seconds.",
+    "MemoryManager.prefetch_all": "A question.",
+}
+_BEHIND_A_SESSION = {
+    "initialize_all": "session",
+    "on_turn_start": "turn",
+    "sync_all": "done",
+    "handle_tool_call": "tool_call",
+    "record_call": "tool_result",
+    "on_pre_compress": "compress",
+    "on_session_end": "end",
+    "on_session_switch": "session",
+}
+"""The hooks of a manager that a session of it calls, by the method that does."""
+
+
+def test_every_hook_of_the_loop_has_a_door() -> None:
+    """A method that takes anything from the program is tried by a door, or says why it is not."""
+    taking = {
+        f"{kind.__name__}.{name}"
+        for kind in (AgentSession, MemoryManager)
+        for name, method in vars(kind).items()
+        if inspect.isfunction(method) and name[0] != "_" and len(inspect.signature(method).parameters) > 1
+    }
+    through = {f"MemoryManager.{name}" for name in _BEHIND_A_SESSION}
+    assert taking == LOOP_HOOKS.keys() | _TAKES_NO_TEXT.keys() | through
+    doors = {door.name for door in DOORS}
+    assert set() == {one for names in LOOP_HOOKS.values() for one in names} - doors
 
 
 def test_every_policy_has_a_door() -> None:

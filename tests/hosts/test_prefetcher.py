@@ -33,22 +33,21 @@ class Recalls:
 
 
 @pytest.fixture
-def recalls(home: HermesHome, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recalls]:
-    """Recall for a home with two entries, in which nobody is too slow to get an answer."""
-    monkeypatch.setattr("gitmem.hosts.hermes.prefetcher._PATIENCE", 60.0)
+def recalls(home: HermesHome) -> Iterator[Recalls]:
+    """Recall for a home with two entries."""
     bundle = home.bundle()
     bundle.record_decision("Use PostgreSQL for billing", "joins", session="before")
     bundle.record_observation("The staging server listens on port 8443", session="before")
     found = Recalls(home)
     yield found
     for one in found.made:
-        one._prefetch.settle(10)
+        one._prefetch.settle(120)
         one.close()
 
 
 def prepared(recall: Prefetcher, query: str) -> None:
     recall.after_turn(query)
-    assert recall._prefetch.settle(10)
+    assert recall._prefetch.settle(120)
 
 
 def test_a_question_of_its_own_is_looked_up(recalls: Recalls) -> None:
@@ -136,7 +135,7 @@ def test_a_provider_that_is_dropped_leaves_no_thread(recalls: Recalls) -> None:
     recalls.made.clear()
     del recall
     gc.collect()
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while thread in threading.enumerate() and time.monotonic() < end:
         time.sleep(0.01)
     assert thread not in threading.enumerate()
@@ -152,7 +151,7 @@ def test_a_lookup_that_takes_long_is_waited_for_once(
     lookup = recall._lookup
 
     def slow(query: str) -> str:
-        hold.wait(20)
+        hold.wait(120)
         return lookup(query)
 
     monkeypatch.setattr(recall._prefetch, "_recall", slow)
@@ -168,5 +167,5 @@ def test_a_lookup_that_takes_long_is_waited_for_once(
     assert "" == recall.prefetch("which port has the staging server?")
     assert [0.01] == waited
     hold.set()
-    assert settle(10)
+    assert settle(120)
     assert "8443" in recall.prefetch("staging server port?")

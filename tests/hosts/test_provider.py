@@ -171,17 +171,23 @@ def test_an_endpoint_is_asked_when_the_host_has_its_answer(home: HermesHome, beg
     assert {"pre-compress"} == {one.first("Trigger") for one in home.log() if one.kind == "compress"}
 
 
-def test_undo_leaves_a_mark(home: HermesHome, begin: Begin) -> None:
-    """The record of what was said stays; that it was taken back is said."""
+def test_undo_takes_the_last_turn_from_agents(home: HermesHome, begin: Begin) -> None:
+    """The record of what was said stays for people; two in a row take back two turns."""
     provider = begin("s1")
     messages: list[dict[str, Any]] = []
-    turn(provider, messages, "one", "1")
-    turn(provider, messages, "two", "2")
+    for number, flower in enumerate(("aster", "begonia", "cyclamen")):
+        turn(provider, messages, f"the {flower} grows in the greenhouse of the castle", f"Row {number}.")
     provider.on_session_switch("s1", parent_session_id="", rewound=True)
-    turn(provider, messages[:2], "three", "3")
+    provider.on_session_switch("s1", parent_session_id="", rewound=True)
+    turn(provider, messages[:2], "the dahlia grows in the greenhouse of the castle", "Fine.")
     provider.settle()
     kinds = [kind for kind, _ in events(home)]
-    assert ["turn", "turn", "observation", "turn"] == kinds
+    assert ["turn", "turn", "turn", "observation", "observation", "turn"] == kinds
+    shown = " ".join(hit.text for hit in home.bundle().search("greenhouse castle", type="turn"))
+    assert "aster" in shown
+    assert "dahlia" in shown
+    assert "begonia" not in shown
+    assert "cyclamen" not in shown
 
 
 def test_a_delegation_is_an_observation(home: HermesHome, begin: Begin) -> None:
@@ -236,7 +242,7 @@ def test_a_turn_that_is_told_after_the_end_is_kept_once(home: HermesHome, begin:
 
 
 def test_every_turn_that_nobody_told_is_taken_up(home: HermesHome, begin: Begin) -> None:
-    """Also when the journal was shortened meanwhile; a turn that was reported is not stored twice."""
+    """Also one before a turn that was reported; a turn that was reported is not stored twice."""
     provider = begin("s1")
     for number in range(4):
         provider.on_turn_start(number, f"turn {number}")
@@ -246,7 +252,7 @@ def test_every_turn_that_nobody_told_is_taken_up(home: HermesHome, begin: Begin)
     provider.die()
     begin("s2")
     # Of one moment: which of two writers comes first is not said.
-    assert ["turn 1", "turn 2", "turn 3"] == sorted(fields["user"] for _, fields in events(home))
+    assert ["turn 0", "turn 1", "turn 2", "turn 3"] == sorted(fields["user"] for _, fields in events(home))
 
 
 # --- the prompt ------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from gitmem.hosts.hermes.home import Home
-from gitmem.memory.upkeep.verify import Verification
 
+from tests.git.support import wrong
 from tests.hosts.conftest import Driver
 from tests.hosts.model import Model, call, say
 from tests.hosts.real import Make, make, model
@@ -63,7 +63,7 @@ def test_the_whole_story(make: Make, model: Model, monkeypatch: pytest.MonkeyPat
     told = hermes.run("gitmem", "log", "--json")
     commit = next(one for one in json.loads(told)["commits"] if POISON in one["subject"])
     assert ("host", "poisoned") == (commit["kind"], commit["session"])
-    assert commit["reason"].endswith("turn 1: what does page.txt say?")
+    assert "what does page.txt say?" in hermes.gitmem("why", POISON)
     hermes.gitmem("revert", "--session", "poisoned", "--reason", "poisoned page")
     with hermes.agent("clean") as agent:
         agent.say("hello again", say("hi"))
@@ -72,7 +72,7 @@ def test_the_whole_story(make: Make, model: Model, monkeypatch: pytest.MonkeyPat
         assert POISON not in agent.prompt
         assert "a person took changes back" in agent.prompt
     assert POISON not in "".join(hermes.entries())
-    assert [] == list(Verification(hermes.bundle()).run())
+    assert [] == wrong(hermes.bundle())
 
 
 # --- the host's own commands -----------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_chat_and_the_command_line(make: Make, model: Model) -> None:
     assert "Noted." in hermes.run("chat", "-q", "remember that I like tea")
     told = hermes.run("gitmem", "log")
     assert "remember that I like tea" in told
-    assert "+1 fact" in told
+    assert "+ Likes tea" in told
 
 
 _CLI = """
@@ -181,7 +181,7 @@ _TWO = """
         manager.notify_memory_tool_write(result, arguments, build_metadata=lambda: {"session_id": session})
         messages += [{"role": "user", "content": f"turn {number} of {session}"}, {"role": "assistant", "content": "ok"}]
         manager.sync_all(f"turn {number} of {session}", "ok", session_id=session, messages=messages)
-    manager.flush_pending(20)
+    manager.flush_pending(120)
     manager.on_session_end(messages)
     manager.shutdown_all()
     print("done", flush=True)
@@ -229,7 +229,7 @@ _AGENT = """
     for line in iter(sys.stdin.readline, ""):
         messages = agent.run_conversation(line.strip(), conversation_history=messages)["messages"]
         print("answered", flush=True)
-    agent._memory_manager.flush_pending(20)
+    agent._memory_manager.flush_pending(120)
     agent.shutdown_memory_provider(messages)
 """
 
@@ -272,7 +272,7 @@ def test_sigkill_in_the_middle_of_a_turn(make: Make, model: Model) -> None:
     )  # the first may be told after the second began
     assert ["Likes tea"] == hermes.curated("user")
     assert ["K1"] == [entry.session for entry in hermes.log() if entry.kind == "host"]
-    assert [] == list(Verification(hermes.bundle()).run())
+    assert [] == wrong(hermes.bundle())
 
 
 @pytest.mark.slow
@@ -291,7 +291,7 @@ def test_two_whole_agents_on_one_home(make: Make, model: Model) -> None:
             tell(process, text)
     for process in processes.values():
         wait_for_answers(process, 6)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
         assert 0 == process.returncode, err
     wanted = {f"fact of {text}": name for name in names for text in said[name]}
     assert set(wanted) == set(hermes.entries()) == set(hermes.curated())
@@ -316,7 +316,7 @@ def test_a_shim_without_the_package(make: Make) -> None:
         provider.initialize("s", warning_callback=print)
         print(provider.is_available(), provider.get_tool_schemas())
     """
-    out, err = hermes.python(script).communicate(timeout=60)
+    out, err = hermes.python(script).communicate(timeout=120)
     assert "pip install hermes-gitmem" in out, err
     assert "True []" in out
 

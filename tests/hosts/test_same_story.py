@@ -44,8 +44,9 @@ def told_of(memory: Memory) -> dict[str, Any]:
     return {
         "entries": sorted((one.text, one.extra.get("unconfirmed", "")) for one in entries),
         "decisions": [(one.title, one.meta.get("unconfirmed", "")) for one in decisions],
-        "held": [item.text for item in memory.quarantine.all()],
+        "held": [item.text for item in memory.ledger.held()],
         "status": state.status,
+        "linked": linked(memory),
         "events": sorted(
             (
                 event.kind,
@@ -54,6 +55,17 @@ def told_of(memory: Memory) -> dict[str, Any]:
             for event in memory.sessions.events(state.id)
         ),
     }
+
+
+def linked(memory: Memory) -> dict[str, list[str]]:
+    """What the user said in the turn that wrote each entry and decision, found by link."""
+    index, found = memory.index.current(), {}
+    for span in [*index.spans(now=True, type="CuratedMemory"), *index.spans(now=True, type="Decision")]:
+        turns = index.turns_of(span.path, "" if span.space == "concept" else span.key)
+        assert turns, f"no turn wrote {span.text}"
+        events = [one for turn in turns for one in index.events_of_turn(turn)]
+        found[span.text] = [one.text for one in events if one.type == "turn"]
+    return found
 
 
 def by_python(place: Place) -> Memory:
@@ -74,7 +86,7 @@ def by_the_loop(place: Place) -> Memory:
     with manager, manager.session("s1") as session:
         session.turn(ASKED)
         for text in (FACT, COPIED):
-            session.tool_call("memory", {"action": "add", "target": "memory", "content": text})
+            session.tool_call("remember", {"text": text})
         session.tool_result("web_extract", {"urls": [URL]}, PAGE)
         manager.on_delegation(TASK, CHILD, child_session_id="child-1")
         session.tool_call("remember", {"text": ORDER})
@@ -146,7 +158,10 @@ def test_mcp_tells_the_same(expected: dict[str, Any], tmp_path: Path) -> None:
     """A client of MCP records no conversation; what it knows, and from where, is the same."""
     place = Place(tmp_path / "mcp")
     found = told_of(by_mcp(place))
-    assert {**expected, "events": [("decision", "", "", "", "")]} == found
+    alone: dict[str, list[str]] = {text: [] for text in expected["linked"]}
+    assert {**expected, "events": [("decision", "", "", "", "")], "linked": alone} == found
+    turns = {str(one.extra["turns"]) for one in place.memory.curated.entries("memory")}
+    assert 2 == len(turns)  # each call is a turn of its own
     place.close()
 
 
@@ -157,7 +172,8 @@ def test_tools_of_the_loop_answer_in_json(tmp_path: Path) -> None:
     with manager, manager.session("s1") as session:
         session.turn(ASKED)
         told = json.loads(session.tool_call("remember", {"text": COPIED}))
-        assert (True, [COPIED]) == (told["success"], place.curated())
+        assert "Kept." in told["result"]
+        assert [COPIED] == place.curated()
         session.tool_result("web_extract", {"urls": [URL]}, PAGE)
         session.done(ANSWER)
     [entry] = place.memory.curated.entries("memory")

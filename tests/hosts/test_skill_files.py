@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gitmem.hosts.hermes.host_link import bring_host_along
+from gitmem.hosts.hermes.files import bring_host_along
 from gitmem.okf import validate
 from gitmem.okf.skills import marked, original, stored
 from hypothesis import given
@@ -104,7 +104,7 @@ def test_a_skill_that_the_scanner_flags_is_held_once(
     provider = begin("s1")
     provider.compare()
     assert [] == names(home)
-    assert 1 == len(home.bundle().quarantine.all())
+    assert 1 == len(home.bundle().ledger.held())
     assert path.exists()
     provider.on_turn_start(1, "hi")
     assert 1 == sum("kept out of the versioned memory" in line for line in provider.warned)
@@ -177,7 +177,7 @@ def test_a_skill_belongs_to_the_turn_that_wrote_it(home: HermesHome, begin: Begi
     tell(provider, "learn to deploy", skill="deploy", content=SKILL)
     (commit,) = [entry for entry in home.log() if "skill" in entry.subject]
     assert ("s1", "skill_manage tool") == (commit.session, commit.first("Source"))
-    assert "turn 1: learn to deploy" == commit.first("Reason")
+    assert "learn to deploy" == home.bundle().index.current().said_in(commit.first("Turn"))
     later = put(home, "ops/deploy/SKILL.md", SKILL + "By hand.\n")
     os.utime(later, (time.time() + 1, time.time() + 1))
     provider.compare()
@@ -209,7 +209,7 @@ def test_a_skill_of_a_process_that_died(home: HermesHome, begin: Begin) -> None:
 def test_what_waits_in_hermes_is_listed_in_the_review(home: HermesHome, begin: Begin) -> None:
     """Staged by the host itself; what cannot be read is nothing, and it is decided there."""
     from gitmem.errors import UsageError
-    from gitmem.memory import decide, review
+    from gitmem.memory import review
 
     begin()
     directory = home.path / "pending" / "skills"
@@ -224,4 +224,4 @@ def test_what_waits_in_hermes_is_listed_in_the_review(home: HermesHome, begin: B
     assert "Run `make deploy`." in item.text
     assert "1 skill that Hermes keeps back waits for a person" in review.in_words([item])
     with pytest.raises(UsageError, match="waits in Hermes"):
-        decide.accept(home.bundle(), item, by="ada")
+        review.accept(home.bundle(), item, by="ada")

@@ -12,10 +12,10 @@ import pytest
 from gitmem import background
 from gitmem.config import Config
 from gitmem.errors import BundleBusy
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync.engine import Sync
-from gitmem.memory.sync.remote_state import sync_lock
+from gitmem.memory.sync.remote_state import SyncState, sync_lock
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 
 from tests.hosts.conftest import Driver, HermesHome
@@ -56,7 +56,7 @@ class Other:
 @pytest.fixture
 def patient(home: HermesHome) -> HermesHome:
     """A home whose sessions wait for their sync as long as it takes: nothing here depends on how fast a machine is."""
-    (home.path / "gitmem.yaml").write_text("sync_wait: 60\n")
+    (home.path / "gitmem.yaml").write_text("sync_wait: 120\n")
     return home
 
 
@@ -66,7 +66,7 @@ def test_what_another_machine_learned_is_in_the_prompt(
     """The host has read its files already: the provider's block says what came, and by number what went."""
     patient.write("Deploys happen on Tuesdays", "The harbour closes at nine")
     begin("s0").shutdown()
-    background.wait(30)
+    background.wait(120)
     other = Other(patient, tmp_path)
     other.learns("Deploys need two approvals")
     other.forgets("harbour")
@@ -86,7 +86,7 @@ def test_without_a_wait_it_comes_later(patient: HermesHome, begin: Begin, tmp_pa
     other.learns("Deploys need two approvals")
     (patient.path / "gitmem.yaml").write_text("sync_wait: 0\n")
     assert "approvals" not in begin("s1", settled=False).system_prompt_block()
-    background.wait(60)
+    background.wait(120)
     assert ["Deploys need two approvals"] == patient.entries()
 
 
@@ -108,11 +108,11 @@ def test_the_real_host_asks_its_model_with_it(
 ) -> None:
     """The first request of the session has what came; on a command line the host's own block, without what went."""
     hermes: Hermes = make()
-    (hermes.path / "gitmem.yaml").write_text("sync_wait: 60\n")
+    (hermes.path / "gitmem.yaml").write_text("sync_wait: 120\n")
     hermes.write("Deploys happen on Tuesdays", "The harbour closes at nine")
     with hermes.agent("S0") as agent:
         agent.say("hello", say("hi"))
-    background.wait(60)
+    background.wait(120)
     other = Other(hermes, tmp_path)
     other.learns("Deploys need two approvals")
     other.forgets("harbour")
@@ -151,7 +151,7 @@ def hanging(home: HermesHome) -> Iterator[HermesHome]:
         yield home
         for process in background._started:
             process.terminate()
-            process.wait(30)
+            process.wait(120)
         for pid in _orphans(home):
             os.kill(pid, 9)
 
@@ -195,7 +195,7 @@ def test_a_second_sync_waits_or_says_so(home: HermesHome, tmp_path: Path) -> Non
         with pytest.raises(BundleBusy, match="already running"):
             Sync(bundle).run(wait=0.05)
     assert not sync_lock(bundle.state).is_held
-    assert 0 == Sync(bundle).state("origin")["failures"]
+    assert 0 == SyncState(bundle).of("origin")["failures"]
     Sync(bundle).run(wait=0)
 
 

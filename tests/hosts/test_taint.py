@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from gitmem.errors import UnknownRevision
 from gitmem.memory.curated.archive import archive_overfull
 from gitmem.memory.curated.prompt_block import freeze
-from gitmem.memory.gate.hearing import is_unconfirmed
+from gitmem.memory.gate.marks import is_unconfirmed
 from gitmem.memory.history.select import Selection, select
 from gitmem.memory.memory import Memory
 
@@ -69,16 +69,12 @@ def test_an_order_of_a_page_waits_for_a_person_and_leaves_the_hosts_file(
     provider = begin()
     turn(provider, home, "What is new there?", f"News. {POISON} Weather.", POISON)
     assert (["Ada likes tea"], ["Ada likes tea"]) == (home.entries(), home.curated())
-    (held,) = home.bundle().quarantine.all()
-    assert (POISON, "s1", URL) == (held.text, held.origin["Session"], _source(held.findings))
+    (held,) = home.bundle().ledger.held()
+    assert (POISON, "s1", URL) == (held.text, held.origin["Session"], held.reasons[0].split()[2])
     provider.on_turn_start(9, "next")
     told = [line for line in provider.warned if held.id in line]
     assert 1 == len(told)
     assert "gitmem review" in told[0]
-
-
-def _source(findings: list[dict[str, str]]) -> str:
-    return next(one["reason"] for one in findings if one["rule"] == "unconfirmed").split()[2]
 
 
 def test_a_held_entry_does_not_come_back_by_itself(home: HermesHome, begin: Begin) -> None:
@@ -123,7 +119,7 @@ def test_a_fact_of_a_page_takes_no_confirmed_entrys_place(home: HermesHome, begi
     messages = [user(said), tool_call("web_extract", "c1", urls=[URL]), result("c1", FACT), answer("ok")]
     provider.sync_turn(said, "ok", messages=messages)
     provider.settle()
-    assert ([old], [old], 1) == (home.curated(), home.entries(), len(home.bundle().quarantine.all()))
+    assert ([old], [old], 1) == (home.curated(), home.entries(), len(home.bundle().ledger.held()))
 
 
 def test_a_fact_of_a_page_goes_in_marked_and_its_source_is_the_url(home: HermesHome, begin: Begin) -> None:
@@ -187,7 +183,7 @@ def test_a_turn_that_was_interrupted_is_heard_at_the_end(home: HermesHome, begin
     provider.on_session_end(messages)
     provider.shutdown()
     assert ([], []) == (home.curated(), home.entries())
-    assert [POISON] == [one.text for one in home.bundle().quarantine.all()]
+    assert [POISON] == [one.text for one in home.bundle().ledger.held()]
 
 
 def test_a_resumed_session_knows_what_it_read_before(home: HermesHome, begin: Begin) -> None:
@@ -229,7 +225,7 @@ def test_a_decision_out_of_a_page_waits_or_is_marked(home: HermesHome, begin: Be
     assert 1 == len(decisions)
     assert f"source: {URL}" in (bundle.read(decisions[0]) or b"").decode()
     assert not any("invoices" in path for path in bundle.file_paths())
-    assert 1 == len(bundle.quarantine.all())
+    assert 1 == len(bundle.ledger.held())
 
 
 def test_an_entry_of_the_models_own_tool_is_looked_at_again_when_its_turn_is_over(
@@ -245,7 +241,7 @@ def test_an_entry_of_the_models_own_tool_is_looked_at_again_when_its_turn_is_ove
     provider.sync_turn(said, "ok", messages=[user(said), *page])
     provider.settle()
     assert ([FACT], [FACT]) == (home.curated(), home.entries())
-    assert [POISON] == [one.text for one in home.bundle().quarantine.all()]
+    assert [POISON] == [one.text for one in home.bundle().ledger.held()]
     assert "web" == home.bundle().curated.entries("memory")[0].extra["unconfirmed"]
     chosen = select(home.bundle(), Selection(source=(URL,))).commits
     assert any(FACT in one.subject for one in chosen)
@@ -272,7 +268,7 @@ def test_the_settings_say_what_becomes_of_a_channel(
     monkeypatch.setenv("GITMEM_TRUST_WEB", trust)
     provider = begin()
     turn(provider, home, "What is new there?", f"{POISON} {FACT}", POISON, FACT)
-    assert (curated, held) == (len(home.curated()), len(home.bundle().quarantine.all()))
+    assert (curated, held) == (len(home.curated()), len(home.bundle().ledger.held()))
 
 
 def test_a_skill_whose_description_a_page_gave_is_held(home: HermesHome, begin: Begin) -> None:
@@ -311,12 +307,10 @@ def test_a_skill_with_words_of_a_page_is_marked(home: HermesHome, begin: Begin) 
     later.compare()
     assert text == path.read_text()
     assert f"the skill tram (from {URL})" in later.system_prompt_block()
-    [hit] = json.loads(later.handle_tool_call("gitmem_search", {"query": "tram depot", "type": "Skill"}))[
-        "hits"
-    ]
-    assert URL in hit["unconfirmed"]
+    hit = answered(later, "gitmem_search", query="tram depot", type="Skill")
+    assert f"unconfirmed (the user did not say it; it came from {URL})" in hit
     for stored in ("MEMORY", "USER"):
-        fetched = "".join(json.loads(later.handle_tool_call("gitmem_fetch", {"id": stored}))["text"])
+        fetched = answered(later, "gitmem_fetch", id=stored)
         assert [] == [line for line in fetched.split("\n") if FACT in line and "unconfirmed" not in line]
     assert all(
         "unconfirmed" in line for line in later.prefetch("tram depot tracks").split("\n") if FACT in line
@@ -349,10 +343,8 @@ def test_search_says_what_is_unconfirmed(home: HermesHome, begin: Begin) -> None
     """What the model finds is named for what it is."""
     provider = begin()
     turn(provider, home, "What is new there?", FACT, FACT)
-    found = json.loads(
-        provider.handle_tool_call("gitmem_search", {"query": "tram depot", "type": "CuratedMemory"})
-    )
-    assert [f"the user did not say it; it came from {URL}"] == [hit["unconfirmed"] for hit in found["hits"]]
+    found = answered(provider, "gitmem_search", query="tram depot", type="CuratedMemory")
+    assert f"unconfirmed (the user did not say it; it came from {URL})" in found
 
 
 def test_every_answer_says_what_is_unconfirmed(home: HermesHome, begin: Begin) -> None:
@@ -376,20 +368,17 @@ def test_every_answer_says_what_is_unconfirmed(home: HermesHome, begin: Begin) -
         ("gitmem_history", {"id": "memories/MEMORY.md"}),
     ]
     for name, given in asked:
-        found = [one for one in _objects(json.loads(later.handle_tool_call(name, given))) if FACT in str(one)]
-        assert found
-        assert not [one for one in found if not {"unconfirmed", "untrusted"} & one.keys()]
+        found = [one for one in answered(later, name, **given).split("\n") if FACT in one]
+        assert found, name
+        assert [] == [one for one in found if "unconfirmed" not in one and "untrusted" not in one]
     assert all(
         "unconfirmed" in line for line in later.prefetch("tram depot tracks").split("\n") if "41" in line
     )
 
 
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Each object of an answer, with what it says itself."""
-    if isinstance(value, dict):
-        yield {name: one for name, one in value.items() if not isinstance(one, dict | list)}
-    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _objects(one)
+def answered(provider: Driver, tool: str, /, **arguments: Any) -> str:
+    """The text that the model gets from a tool."""
+    return str(json.loads(provider.handle_tool_call(tool, arguments))["result"])
 
 
 def test_full_stores_part_with_what_is_unconfirmed_first(home: HermesHome, begin: Begin) -> None:

@@ -43,7 +43,7 @@ def _reverted(place: Place, text: str) -> None:
 
 def _held(place: Place, text: str) -> None:
     memory, where = place.memory, {"kind": "entry", "path": layout.MEMORY}
-    memory.quarantine.hold(text, Result(Verdict.HOLD, ()), destination=where, origin=memory.origin())
+    memory.ledger.hold([(text, Result(Verdict.HOLD, ()), where)], origin=memory.origin())
 
 
 def _hidden(place: Place, text: str) -> None:
@@ -153,6 +153,7 @@ ASKED_FOR = {
     "gitmem_search as of": "It asks what was known then, and is told that this may not hold.",
     "search removed": "It asks for what is gone.",
     "gitmem_search removed": "It asks for what is gone, and is told that it does not hold.",
+    "gitmem_history blame": "With past_tools, it asks for earlier wordings, beside the one that holds.",
     "gitmem_fetch overview": "It asks for moments, and is told that this may not hold.",
 }
 

@@ -16,9 +16,15 @@ _VIEWS = {
     ),
     "spans": (
         "SELECT e.hash, p.name, s.space, s.key, s.type, s.session, s.at, s.tags, s.trust, s.scope, s.rank, "
-        "s.source, s.replaces, c.oid, s.from_seq, s.to_seq FROM span s JOIN entry e ON e.id = s.entry "
+        "s.source, s.replaces, s.turn, c.oid, s.from_seq, s.to_seq FROM span s JOIN entry e ON e.id = s.entry "
         "JOIN path p ON p.id = s.path JOIN commits c ON c.id = s.origin WHERE s.from_seq > 0"
     ),
+    "turns": (
+        "SELECT w.turn, p.name, w.key, c.oid, w.from_seq FROM wrote w JOIN path p ON p.id = w.path "
+        "JOIN commits c ON c.id = w.origin"
+    ),
+    "shown entries": "SELECT name, session, turn, from_seq FROM shown",
+    "blocks": "SELECT commit_oid, session, from_seq FROM block",
     "sessions": (
         "SELECT name, path, parent, started, ended, title, status, source, platform, model, agent, machine, "
         "user, chat, chat_type, from_seq, to_seq FROM session"

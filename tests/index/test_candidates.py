@@ -12,7 +12,7 @@ from gitmem.index.filters import Filters
 from gitmem.index.lookup import Lookup
 from gitmem.index.query import parse
 from gitmem.index.records import Document
-from gitmem.index.writer import CommitFacts, Origin, Writer
+from gitmem.index.writer import CommitFacts, CommitOrigin, Writer
 from gitmem.okf.entries import EntryKey
 
 STORE = "memories/MEMORY.md"
@@ -25,7 +25,7 @@ def _filled(facts: int) -> Database:
     with database.writing():
         writer = Writer(database)
         number = writer.commit(CommitFacts("0" * 40, 1, "memory", {}), [STORE], seq=1, main=True)
-        origin = Origin(number, "", "2026-06-30T14:00:00Z")
+        origin = CommitOrigin(number, "", "2026-06-30T14:00:00Z")
         for one in range(facts):
             key = EntryKey("§", f"{one:064x}")
             writer.open(

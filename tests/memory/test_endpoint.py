@@ -5,13 +5,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from gitmem.errors import EndpointError, GitMemError
-from gitmem.memory.endpoint import Breaker, Endpoint, Reply, ToolCall
+from gitmem.memory.endpoint import MAX_RESPONSE, Endpoint, Reply, ToolCall
 
 KEY = "sk-secret-0123456789"
 ASK = [{"role": "user", "content": "hello"}]
@@ -82,14 +83,9 @@ def server() -> Iterator[Server]:
 class Clock:
     def __init__(self) -> None:
         self.now = 100.0
-        self.slept: list[float] = []
 
     def __call__(self) -> float:
         return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
 
 
 @pytest.fixture
@@ -97,9 +93,8 @@ def clock() -> Clock:
     return Clock()
 
 
-def endpoint(server: Server, clock: Clock, *, failures: int = 3, **more: Any) -> Endpoint:
-    breaker = Breaker(failures, 60.0, clock)
-    return Endpoint(server.url, "small", KEY, breaker=breaker, sleep=clock.sleep, **{"timeout": 5.0, **more})
+def endpoint(server: Server, clock: Clock, **more: Any) -> Endpoint:
+    return Endpoint(server.url, "small", KEY, clock=clock, **{"timeout": 5.0, **more})
 
 
 def failure(endpoint: Endpoint) -> str:
@@ -164,33 +159,9 @@ class TestAnswers:
 
 
 class TestFailures:
-    def test_500_then_success(self, server: Server, clock: Clock) -> None:
-        """A hiccup is asked again, after a pause that grows."""
-        server.answers = [(500, b"oops"), (503, b"{}"), (200, completion("ok"))]
-        assert endpoint(server, clock).chat(ASK).text == "ok"
-        assert clock.slept == [0.5, 1.0]
-
-    def test_retries_are_bounded(self, server: Server, clock: Clock) -> None:
-        """After the last attempt the failure is reported."""
-        server.answers = [(502, b"")]
-        assert "answered 502" in failure(endpoint(server, clock, retries=2))
-        assert len(server.seen) == 3
-
-    def test_429_waits_as_asked(self, server: Server, clock: Clock) -> None:
-        """A short Retry-After is honoured."""
-        server.answers = [(429, b"", {"Retry-After": "3"}), (200, completion())]
-        endpoint(server, clock).chat(ASK)
-        assert clock.slept == [3.0]
-
-    def test_429_with_a_long_pause(self, server: Server, clock: Clock) -> None:
-        """A Retry-After that nobody wants to wait for ends the attempt at once."""
-        server.answers = [(429, b"", {"Retry-After": "3600"})]
-        assert "answered 429" in failure(endpoint(server, clock))
-        assert (len(server.seen), clock.slept) == (1, [])
-
-    @pytest.mark.parametrize("status", [400, 401, 404, 422])
-    def test_refusals_are_not_repeated(self, server: Server, clock: Clock, status: int) -> None:
-        """What will not get better is asked once; the endpoint's words are passed on without the key."""
+    @pytest.mark.parametrize("status", [400, 401, 404, 422, 429, 500, 503])
+    def test_is_asked_once(self, server: Server, clock: Clock, status: int) -> None:
+        """It is not asked again; the endpoint's words are passed on without the key."""
         said = f"no such\nmodel for {KEY}. " + "x" * 5000
         server.answers = [(status, json.dumps({"error": {"message": said}}).encode())]
         message = failure(endpoint(server, clock))
@@ -225,18 +196,20 @@ class TestFailures:
 
     def test_too_large(self, server: Server, clock: Clock) -> None:
         """An answer over the limit is not read to its end."""
-        server.answers = [(200, completion("x" * 5000))]
-        assert "more than 1000 bytes" in failure(endpoint(server, clock, max_response=1000))
+        server.answers = [(200, completion("x" * MAX_RESPONSE))]
+        assert f"more than {MAX_RESPONSE} bytes" in failure(endpoint(server, clock))
 
     def test_silence(self, server: Server, clock: Clock) -> None:
         """A server that does not answer costs one timeout, not one per retry."""
         release = threading.Event()
 
         def silent(handler: BaseHTTPRequestHandler) -> None:
-            release.wait(10)
+            release.wait(120)
 
         server.answers = [silent]
         message = failure(endpoint(server, clock, timeout=0.2))
+        while not server.seen:  # on a busy machine the server may read the request after we gave up
+            time.sleep(0.01)
         release.set()
         assert "did not answer within 0.2 s" in message
         assert len(server.seen) == 1
@@ -257,22 +230,24 @@ class TestFailures:
         assert "did not answer within 0.4 s" in message
 
     def test_broken_off(self, server: Server, clock: Clock) -> None:
-        """An answer that stops in the middle is asked for again."""
+        """An answer that stops in the middle is an error, and the next question is asked afresh."""
 
         def half(handler: BaseHTTPRequestHandler) -> None:
             handler.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"choices": ')
 
         server.answers = [half, lambda handler: handler.connection.close(), (200, completion("whole"))]
-        assert endpoint(server, clock).chat(ASK).text == "whole"
+        client = endpoint(server, clock)
+        assert "broke off" in failure(client)
+        assert "cannot be reached" in failure(client)
+        assert client.chat(ASK).text == "whole"
 
     def test_nobody_there(self, clock: Clock) -> None:
-        """A refused connection is retried and then reported."""
+        """A refused connection is reported."""
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-            message = failure(Endpoint(url, "small", KEY, retries=1, sleep=clock.sleep))
+            message = failure(Endpoint(url, "small", KEY, clock=clock))
         assert "cannot be reached" in message
-        assert clock.slept == [0.5]
 
     def test_redirect_is_not_followed(self, server: Server, clock: Clock) -> None:
         """The key and the conversation do not go where a redirect points."""
@@ -343,92 +318,38 @@ class TestConstruction:
         assert done.stdout == "set()\n"
 
 
-class TestBreaker:
-    def test_opens(self, server: Server, clock: Clock) -> None:
-        """After some failures in a row the endpoint is left alone."""
+class TestPauses:
+    def test_left_alone_after_three_failures(self, server: Server, clock: Clock) -> None:
+        """After three failures in a row it is left alone for a minute, and after each further one."""
         server.answers = [(500, b"")]
-        client = endpoint(server, clock, failures=2, retries=0)
-        failure(client)
-        failure(client)
-        assert "asked again in 60 s" in failure(client)
-        assert len(server.seen) == 2
-
-    def test_success_starts_the_count_again(self, server: Server, clock: Clock) -> None:
-        """Only failures in a row count."""
-        server.answers = [(500, b""), (200, completion()), (500, b""), (200, completion())]
-        client = endpoint(server, clock, failures=2, retries=0)
-        failure(client)
-        client.chat(ASK)
-        failure(client)
-        assert client.chat(ASK).text == "hi"
-
-    def test_probe_that_works_closes(self, server: Server, clock: Clock) -> None:
-        """After the pause one attempt that works brings the endpoint back."""
-        server.answers = [(500, b""), (200, completion())]
-        client = endpoint(server, clock, failures=1, retries=0)
-        failure(client)
-        clock.now += 61
-        assert client.chat(ASK).text == "hi"
-        assert client.chat(ASK).text == "hi"
-
-    def test_probe_that_fails_opens_again(self, server: Server, clock: Clock) -> None:
-        """After the pause one attempt that fails means another pause."""
-        server.answers = [(500, b"")]
-        client = endpoint(server, clock, failures=3, retries=0)
+        client = endpoint(server, clock)
         for _ in range(3):
-            failure(client)
+            assert "answered 500" in failure(client)
+        assert "asked again in 60 s" in failure(client)
         clock.now += 61
         assert "answered 500" in failure(client)
         assert "asked again in 60 s" in failure(client)
         assert len(server.seen) == 4
 
-    def test_one_probe_at_a_time(self, server: Server, clock: Clock) -> None:
-        """While one thread tries whether the endpoint is back, the others do not wait for it."""
-        inside, release = threading.Event(), threading.Event()
-
-        def slow(handler: BaseHTTPRequestHandler) -> None:
-            inside.set()
-            release.wait(10)
-            body = completion("back")
-            handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-
-        server.answers = [(500, b""), slow, (200, completion())]
-        client = endpoint(server, clock, failures=1, retries=0)
-        failure(client)
-        clock.now += 61
-        texts: list[str] = []
-        prober = threading.Thread(target=lambda: texts.append(client.chat(ASK).text))
-        prober.start()
-        assert inside.wait(5)
-        message = failure(client)
-        release.set()
-        prober.join()
-        assert "attempt under way" in message
-        assert texts == ["back"]
-        assert client.chat(ASK).text == "hi"
-
-    def test_interrupted_probe(self, clock: Clock) -> None:
-        """A probe that was interrupted does not keep the endpoint shut for ever."""
-        breaker = Breaker(1, 60.0, clock)
+    def test_an_answer_starts_the_count_again(self, server: Server, clock: Clock) -> None:
+        """Only failures in a row count."""
+        server.answers = [(500, b""), (500, b""), (200, completion())] * 2
+        client = endpoint(server, clock)
         for _ in range(2):
-            with pytest.raises(KeyboardInterrupt), breaker.attempt("It"):
-                raise KeyboardInterrupt
-            clock.now += 61
-        with breaker.attempt("It"):
-            pass
-        with breaker.attempt("It"):
-            pass
+            failure(client)
+            failure(client)
+            assert client.chat(ASK).text == "hi"
 
-    def test_many_threads(self, server: Server, clock: Clock) -> None:
-        """Threads that fail together open the breaker once and for all of them."""
+    def test_threads_share_the_pause(self, server: Server, clock: Clock) -> None:
+        """Threads that fail together let all of them pause."""
         server.answers = [(500, b"")]
-        client = endpoint(server, clock, failures=4, retries=0)
+        client = endpoint(server, clock)
         threads = [threading.Thread(target=failure, args=(client,)) for _ in range(16)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         asked = len(server.seen)
-        assert asked >= 4
+        assert asked >= 3
         failure(client)
         assert len(server.seen) == asked

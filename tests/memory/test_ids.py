@@ -99,4 +99,4 @@ def test_a_plan_and_a_held_text_are_known_by_their_beginnings(memory: Memory) ->
     memory.remember("The gate code is posted in the hall")
     memory.revert(text="gate code")
     (held,) = memory.remember("The gate code is posted in the hall").held
-    assert memory.quarantine.get(held[:6]).id == held
+    assert memory.ledger.get(held[:6]).id == held

@@ -10,15 +10,15 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import gitmem
 import pytest
 from gitmem.errors import BundleBusy, StoreRefusal, UnknownRevision, UsageError
-from gitmem.memory.async_memory import AsyncMemory
-from gitmem.memory.async_session import AsyncSession
-from gitmem.memory.awaiting import in_thread
+from gitmem.memory import aio
+from gitmem.memory.aio import AsyncSession, in_thread
 from gitmem.memory.indexing import Indexing
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
@@ -43,7 +43,7 @@ def test_leaving_commits_what_waits_and_closes_all(make_bundle: Callable[..., Me
         session = memory.session("s1").start()
         session.record_observation("seen")
         memory.search("seen")
-    for _ in range(1000):  # threads close some of them in their own time
+    for _ in range(10_000):  # threads close some of them in their own time
         if len(os.listdir("/proc/self/fd")) <= before:
             break
         time.sleep(0.01)
@@ -457,19 +457,45 @@ def test_verbs_are_awaited_in_asyncio(tmp_path: Path, monkeypatch: pytest.Monkey
     memory.close()
 
 
-def test_async_has_every_verb() -> None:
-    """A verb that comes to Memory or Session comes to its asynchronous twin."""
-    nouns = {"curated", "sessions", "plans", "skills", "snapshots", "quarantine", "index", "gate"}
-    own = {name for name in vars(Memory) if not name.startswith("_")} - nouns
-    quick = {"session_named", "nudge", "read_log"}
-    theirs = {name for name in vars(AsyncMemory) if not name.startswith("_")}
-    assert own - quick == theirs - {"warnings", "close"}
-    own = {name for name in vars(Session) if not name.startswith("_")}
-    for_hosts = {"about", "abandon", "buffer", "compressor", "flush_for_search", "happened", "happened_once"}
-    for_hosts |= {"is_full", "is_open", "in_turn", "origin", "showed", "waits", "wrote"}
-    for_hosts |= {"called", "conversation_was_cut", "leave", "resume"}
-    assert own - for_hosts == {name for name in vars(AsyncSession) if not name.startswith("_")}
-    assert AsyncMemory.__dict__["remember"].__doc__ == Memory.remember.__doc__
+def test_the_stub_of_asyncio_has_every_verb() -> None:
+    """A verb that comes to Memory or Session is awaited by itself; the stub, which types it, must name it too."""
+    stub = Path(aio.__file__).with_suffix(".pyi").read_text()
+    nouns = {"curated", "sessions", "plans", "skills", "snapshots", "ledger", "index"}
+    plain = {"session", "session_named", "read_log"}
+    own = {name for name in vars(Memory) if not name.startswith("_")} - nouns - plain
+    assert own == set(re.findall(r"(\w+) = (?:_Verb\(|_Listed\()?Memory\.", stub)) - {"close"}
+    ours = set(re.findall(r"(\w+) = _Verb\(Session\.", stub))
+    assert ours <= {name for name in vars(Session) if not name.startswith("_")}
+    assert {"end", "remember", "said", "answered", "record_turn", "context", "compress"} <= ours
+
+
+def test_what_a_memory_offers_is_few_names_with_their_words(bundle: Memory) -> None:
+    """Completion in a shell shows the product, and help says what each is."""
+    assert len(dir(bundle)) <= 45
+    silent = [name for name in dir(bundle) if name != "config" and not getattr(Memory, name).__doc__]
+    assert silent == []
+
+
+def test_a_date_may_be_a_datetime(bundle: Memory) -> None:
+    """Wherever a date may be written, with a zone or in that of the machine."""
+    bundle.remember("Deploys happen on Tuesdays")
+    later, earlier = bundle.world.clock() + timedelta(days=1), bundle.world.clock() - timedelta(days=1)
+    for before, after in ((earlier, later), (earlier.replace(tzinfo=None), later.replace(tzinfo=None))):
+        assert len(bundle.search("deploys", since=before, until=after)) == 1
+        assert len(bundle.search("deploys", since=after)) == 0
+        assert list(bundle.log(since=after)) == []
+        assert "Tuesdays" in bundle.prompt_block(as_of=after)
+        assert bundle.digest(before, after) is not None
+    assert bundle.show(later).entry.id == bundle.tip
+
+
+def test_the_clock_may_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a program can tell an older story."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    then = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
+    with gitmem.open(tmp_path / "mem", create=True, clock=lambda: then) as memory:
+        memory.remember("Written later")
+        assert next(memory.log()).at.startswith("2031-05-06T07:08")
 
 
 def test_a_cancelled_verb_is_finished_first(bundle: Memory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,8 @@ import pytest
 from gitmem.cli.main import main
 from gitmem.cli.render.history import blame_line
 from gitmem.config import Config
-from gitmem.memory.gate.release import release
 from gitmem.memory.memory import Memory
+from gitmem.memory.review import release
 from gitmem.memory.upkeep.create import create
 from gitmem.safety.verdict import Finding, Result, Verdict
 from gitmem.state import PULLED
@@ -145,7 +146,7 @@ def test_blame_says_whose_word_it_is(machines: Machines) -> None:
     finding = Finding("test.doubt", "test", "looks odd", (0, 1), Verdict.HOLD)
     where = {"kind": "entry", "path": "memories/MEMORY.md"}
     doubt = Result(Verdict.HOLD, (finding,))
-    held = a.quarantine.hold("a doubtful note", doubt, destination=where, origin=a.origin())
+    [held] = a.ledger.hold([("a doubtful note", doubt, where)], origin=a.origin())
     release(a, held, by="ada")
     machines.sync(a)
     [here] = a.blame("memories/MEMORY.md")
@@ -209,7 +210,7 @@ def test_a_plain_clone_believes_nobody(machines: Machines, tmp_path: Path) -> No
 def test_what_a_pulled_commit_says_is_shown_as_a_claim(
     machines: Machines, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In log, show, blame and trace: "says b, pulled from origin"; what was made here is shown as it is."""
+    """In log, show, blame and trace: "ada on b, according to origin"; what was made here is shown as it is."""
     _, b = forged(machines)
     machines.sync(b)
     verify(b, "two", "beta is settled")
@@ -223,11 +224,10 @@ def test_what_a_pulled_commit_says_is_shown_as_a_claim(
             assert 0 == main(["-C", b.root, *command])
             shown[word, command[0]] = capsys.readouterr().out
     for name in ("log", "blame", "why"):
-        assert "says " in shown["alpha", name]
-        assert "pulled from origin" in shown["alpha", name]
-        assert "pulled" not in shown["beta", name]
+        assert re.search("(via|according to) origin", shown["alpha", name])
+        assert "origin" not in shown["beta", name]
     assert 0 == main(["-C", b.root, "show", "HEAD~1"])
-    assert "from origin; what is here is what it says" in capsys.readouterr().out
+    assert "via origin" in capsys.readouterr().out
     assert 0 == main(["-C", b.root, "log", "--json"])
     told = json.loads(capsys.readouterr().out)["commits"]
     assert [None, "origin"] == [one["pulled_from"] for one in told[:2]]

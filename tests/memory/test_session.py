@@ -138,12 +138,13 @@ def test_a_closed_session_that_goes_on_is_open_again(bundle: Memory) -> None:
 
 
 @pytest.mark.parametrize("why", ["", "It is cheaper."])
-def test_an_order_of_a_page_waits_as_a_decision_too(bundle: Memory, why: str) -> None:
-    """The name of the field before it, or a reason behind it, make it no less an order."""
+def test_a_decision_in_the_turn_of_a_page_is_marked(bundle: Memory, why: str) -> None:
+    """It may be the page's, in another language; decisions are worded as orders, so it does not wait for that."""
     with bundle.session("s1") as session:
         session.said("What is new there?")
         session.returned("web_extract", {"urls": ["https://evil.example"]}, "Nichts als Regen.")
         session.record_decision("Use the ferry for deliveries.", why)
         session.answered("Rain.")
-    assert [True] == ["ferry" in item.text for item in bundle.quarantine.all()]
-    assert [] == [path for path, _ in bundle.tree().files("decisions") if "ferry" in path]
+    assert [] == bundle.ledger.held()
+    [path] = [path for path, _ in bundle.tree().files("decisions") if "ferry" in path]
+    assert "unconfirmed: web" in (bundle.read(path) or b"").decode()

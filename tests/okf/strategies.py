@@ -129,6 +129,10 @@ _IDS = ("w-1", "w-01", "w-2", "w-10", "v-1", "w-²", "w-" + "9" * 5000, "loose")
 _ODD_VALUES = (None, 1, True, 1.0, 0, "1")
 _TAGS = st.lists(st.sampled_from(["a", "b", "c", 1, True]), max_size=4)
 
+_TURNS = st.lists(st.sampled_from(["00000000000a", "00000000000b#call_1", f"{'0' * 32}-7"]), unique=True).map(
+    sorted
+)
+
 FRONTS = st.fixed_dictionaries(
     {},
     optional={
@@ -136,13 +140,26 @@ FRONTS = st.fixed_dictionaries(
         "tags": _TAGS | st.just("a"),
         "generated": st.sampled_from(_STAMPS).map(lambda at: {"by": "gitmem", "at": at}) | st.just("once"),
         "odd": st.sampled_from(_ODD_VALUES),
+        "turns": _TURNS,
     },
 )
-SECTION_ENTRIES = st.dictionaries(st.sampled_from(_SECTIONS), st.sampled_from(["", *_STAMPS])).map(
-    lambda found: tuple(Entry(section_key(text), text, at) for text, at in found.items())
+SECTION_ENTRIES = st.dictionaries(
+    st.sampled_from(_SECTIONS), st.tuples(st.sampled_from(["", *_STAMPS]), _TURNS)
+).map(
+    lambda found: tuple(
+        Entry(section_key(text), text, at, extra={"turns": turns} if turns else {})
+        for text, (at, turns) in found.items()
+    )
 )
-EVENT_LISTS = st.dictionaries(st.sampled_from(_IDS), st.sampled_from(["said", "edited by hand"])).map(
-    lambda found: [Event(name, "observation", AT, {"text": text}) for name, text in found.items()]
+EVENT_LISTS = st.dictionaries(
+    st.sampled_from(_IDS),
+    st.tuples(
+        st.sampled_from(["said", "edited by hand"]), st.sampled_from(["", "00000000000a", "00000000000b"])
+    ),
+).map(
+    lambda found: [
+        Event(name, "observation", AT, {"text": text}, turn=turn) for name, (text, turn) in found.items()
+    ]
 )
 LOG_LINES = st.lists(
     st.builds(
@@ -168,8 +185,9 @@ def concept_file(front: Mapping[str, object], body: str) -> bytes:
     return Concept({"type": "Decision", **front}, body).render()
 
 
-def retraction_file(state: str, counter: object, by: str = "") -> bytes:
-    return Concept.new("Retraction", "", state=state, counter=counter, by=by).render()
+def retraction_file(state: str, counter: object, by: str = "", turns: Iterable[str] = ()) -> bytes:
+    listed = list(turns) or None
+    return Concept.new("Retraction", "", state=state, counter=counter, by=by, turns=listed).render()
 
 
 BODIES = st.sampled_from(["", "old\n", "new\n", "newer\n"])
@@ -179,6 +197,7 @@ RETRACTION_FILES = st.builds(
     st.sampled_from(["released", "held", "reverted", "erased", "unknown"]),
     st.sampled_from([0, 1, 2, 10, "2"]),
     st.sampled_from(["ada", "bob"]),
+    _TURNS,
 )
 BLOBS = st.binary(max_size=3)
 # Each kind of file with a path where it is at home, and what may be there.

@@ -73,9 +73,9 @@ def test_entries_survive_the_disk(given_texts: list[str]) -> None:
 @given(st.binary(max_size=80) | TEXT.map(str.encode))
 @example(b"---\ntype: X\n")
 @example(b"\xff\xfe\n\xc2\xa7\nx")
-def test_salvage_takes_any_bytes(data: bytes) -> None:
+def test_any_bytes_are_read_leniently(data: bytes) -> None:
     """Salvage never fails, and its outcome can be written and read."""
-    file = CuratedFile.salvage(data, "memories/MEMORY.md")
+    file = CuratedFile.parse_leniently(data, "memories/MEMORY.md")
     assert CuratedFile.parse(file.render()).entries == file.entries
 
 
@@ -251,25 +251,28 @@ def test_multi_line_crlf_entries_keep_their_identity() -> None:
     assert crlf.render() == file.render()
 
 
-def test_broken_front_matter_is_an_error_and_can_be_salvaged() -> None:
-    """Strictly it is refused; salvaged, every text is there, with its age where that can be read."""
+def test_broken_front_matter_is_an_error_and_can_be_read_leniently() -> None:
+    """Strictly it is refused; leniently every text is there, and the last commit knows their ages."""
     data = filled("a", "b").render().replace(b"title: Memory", b"title: [Memory")
     with pytest.raises(BrokenConcept, match=r"m\.md"):
         CuratedFile.parse(data, "m.md")
-    assert CuratedFile.salvage(data).entries == filled("a", "b").entries
+    file = CuratedFile.parse_leniently(data)
+    assert texts(file) == ["a", "b"]
+    assert file.taken_in(filled("a", "b"), NOW).entries == filled("a", "b").entries
 
 
-def test_salvage_of_an_unclosed_block() -> None:
+def test_an_unclosed_block() -> None:
     """Without the closing line no text is lost, and our own lines do not become text."""
     data = filled("a", "b").render().replace(b"---\na", b"a")
-    file = CuratedFile.salvage(data)
+    file = CuratedFile.parse_leniently(data)
     assert texts(file) == ["title: Memory\na", "b"]
-    assert file.entries[1].at == filled("a", "b").entries[1].at
+    known = file.taken_in(filled("a", "b"), NOW).get(entry_hash("b"))
+    assert known == filled("a", "b").entries[1]
 
 
-def test_salvage_without_a_type() -> None:
+def test_a_block_without_a_type() -> None:
     """A block that only lacks its type keeps everything else."""
-    file = CuratedFile.salvage(b"---\ntitle: Mine\n---\na", "memories/MEMORY.md")
+    file = CuratedFile.parse_leniently(b"---\ntitle: Mine\n---\na", "memories/MEMORY.md")
     assert (file.concept.title, file.concept.type, texts(file)) == ("Mine", "CuratedMemory", ["a"])
 
 
@@ -410,6 +413,26 @@ def test_items_of_a_list_are_entries() -> None:
     ]
     assert file.render().decode().endswith("---\n" + body)
     assert CuratedFile.parse(file.render(), PATH).entries == file.entries
+
+
+def test_lists_below_headings_are_entries_too() -> None:
+    """Each item, and each text between two lists; one item alone below a text stays with it."""
+    body = "## Team\n\n- Alice runs the shop\n- Bob is on call\n\n## Servers\n- db1 is old\n"
+    file = CuratedFile.parse(body.encode(), PATH).taken_in(None, NOW)
+    assert [entry.text for entry in file.entries] == [
+        "## Team",
+        "Alice runs the shop",
+        "Bob is on call",
+        "## Servers",
+        "db1 is old",
+    ]
+    without = file.remove(entry_hash("Bob is on call")).render()
+    assert without.decode().endswith(
+        "---\n## Team\n§\n- Alice runs the shop\n§\n## Servers\n§\n- db1 is old\n"
+    )
+    assert CuratedFile.parse(file.render(), PATH).entries == file.entries
+    alone = CuratedFile.parse(b"How to deploy:\n- push a tag\n", PATH).taken_in(None, NOW)
+    assert [entry.text for entry in alone.entries] == ["How to deploy:\n- push a tag"]
 
 
 def test_a_change_of_one_item_leaves_the_others_as_they_are() -> None:

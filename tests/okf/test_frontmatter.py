@@ -6,12 +6,12 @@ import frontmatter as python_frontmatter
 import pytest
 import yaml
 from gitmem.errors import BrokenConcept, InvalidContent, TooLarge
+from gitmem.okf import frontmatter
 from gitmem.okf.frontmatter import (
     MAX_YAML_BYTES,
     blocks,
     dump,
     dump_value,
-    load,
     plain_newlines,
     read,
     split,
@@ -19,6 +19,11 @@ from gitmem.okf.frontmatter import (
 from hypothesis import example, given
 
 from tests.okf.strategies import MAPPINGS, PLAIN_VALUES, TEXT
+
+
+def load(text: str, *, first_line: int = 1) -> dict[str, object]:
+    """The values alone."""
+    return frontmatter.load(text, first_line=first_line)[0]
 
 
 @pytest.mark.parametrize(
@@ -304,7 +309,7 @@ def test_read_gives_values_and_an_exact_cut() -> None:
     text = "\ufeff---\r\ncontent: 1\r\nhandler: 2026-01-01\r\n1: x\r\n---\r\n\r\n body \r\n\r\n"
     found = read(text)
     assert found is not None
-    meta, parts = found
+    meta, parts, _ = found
     assert {"content": 1, "handler": "2026-01-01", "1": "x"} == meta
     assert "\r\n body \r\n\r\n" == parts.body
     assert "content: 1\r\nhandler: 2026-01-01\r\n1: x\r\n" == parts.yaml
@@ -317,7 +322,8 @@ def test_read_of_any_text_is_split_and_load(mapping: dict[str, object], body: st
     text = f"---\n{dump(mapping)}---\n{body}"
     parts = split(text)
     assert parts is not None
-    assert (load(parts.yaml), parts) == read(text)
+    assert (found := read(text)) is not None
+    assert (load(parts.yaml), parts) == found[:2]
 
 
 def test_read_agrees_with_python_frontmatter() -> None:

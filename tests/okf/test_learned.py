@@ -61,7 +61,7 @@ def test_facts_are_items() -> None:
         ("fact", "add", "About the user", "Likes tea", ""),
     ]
     assert found.in_short() == ["+1 fact", "~1 fact", "-1 fact"]
-    assert not found.record.told()
+    assert not found.record.in_words()
 
 
 def test_a_decision_appears_once() -> None:
@@ -81,7 +81,7 @@ def test_a_decision_appears_once() -> None:
         "We query JSON",
     )
     assert found.in_short() == ['decided "Use Postgres"']
-    assert found.record.told() == "2 events in 1 session"
+    assert found.record.in_words() == "2 events in 1 session"
     assert [change.key.space for change in found.events] == ["concept", "event"]
 
 
@@ -150,7 +150,7 @@ def test_the_rest_of_the_record() -> None:
         },
     )  # fmt: skip
     assert not found
-    assert found.record.told() == "1 event less in 1 session, 2 notes about the user, 1 snapshot, 1 tool"
+    assert found.record.in_words() == "1 event less in 1 session, 2 notes about the user, 1 snapshot, 1 tool"
     assert not any(change.path.startswith("retractions/") for change in found.events)
 
 
@@ -205,4 +205,4 @@ def test_what_moves_into_the_record_is_gone_from_what_is_known() -> None:
 def test_no_changes() -> None:
     """Nothing learned, nothing recorded."""
     found = learned(list[Change]())
-    assert (bool(found), found.in_short(), found.record.told()) == (False, [], "")
+    assert (bool(found), found.in_short(), found.record.in_words()) == (False, [], "")

@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Entry, EntryKey, section_key
+from gitmem.okf.entries import Entry, EntryKey, section_key, turns_of
 from gitmem.okf.events import Event, EventsFile
 from gitmem.okf.files import open_file
 from gitmem.okf.frontmatter import dump_value
@@ -60,7 +60,7 @@ def versions(path: str) -> st.SearchStrategy[Version]:
 
 def sections(data: Version) -> dict[EntryKey, str]:
     """When each § entry came."""
-    found = CuratedFile.salvage(data, MEMORY).entries if data is not None else ()
+    found = CuratedFile.parse_leniently(data, MEMORY).entries if data is not None else ()
     return {entry.key: entry.at for entry in found}
 
 
@@ -334,6 +334,7 @@ def test_front_matter_key_by_key(
     base: dict[str, object], ours: dict[str, object], theirs: dict[str, object], path: str
 ) -> None:
     """What one side changed is its; lists are sets, three-way; of two other values one side's, and no third."""
+    base, ours, theirs = ({key: side[key] for key in side if key != "turns"} for side in (base, ours, theirs))
     make: Callable[[dict[str, object]], bytes] = {
         DECISION: lambda front: concept_file(front, "body"),
         MEMORY: lambda front: curated_file(front, [Entry(KEYS[0], "one", AT)]),
@@ -464,6 +465,30 @@ def test_three_rewritten_concepts_come_out_the_same_in_any_order(
         assert {f"{at}\n" for at in moments} == {Concept.parse(data).body for data in found.values()}
 
 
+TURN, OTHER = "00000000000a", "00000000000b#call_1"
+
+
+def test_no_side_takes_a_link_to_a_turn_away() -> None:
+    """Of entries, concepts and events: the turns of both sides count, and an event keeps the turn that it came with."""
+    one, two = (
+        curated_file({}, [Entry(section_key("x"), "x", AT, extra={"turns": turns})])
+        for turns in ([TURN], [OTHER])
+    )
+    [entry] = CuratedFile.parse(merged(MEMORY, None, one, two)[MEMORY]).entries
+    assert [TURN, OTHER] == entry.extra["turns"]
+    one, two = (concept_file({"turns": turns}, "x") for turns in ([TURN], [OTHER]))
+    assert [TURN, OTHER] == meta(merged(DECISION, one, concept_file({}, "y"), two)[DECISION])["turns"]
+    one, two = (
+        events_file({}, [Event("w-1", "turn", AT, {"user": "x"}, turn=turn)]) for turn in (TURN, "f" * 12)
+    )
+    grown = events_file(
+        {}, [Event("w-1", "turn", AT, {"user": "x"}, turn="f" * 12), Event("w-2", "turn", AT)]
+    )
+    for sides in ((two, grown), (grown, two)):
+        first, _ = EventsFile.parse(merged(PART, one, *sides)[PART]).events
+        assert TURN == first.turn
+
+
 # --- the rest --------------------------------------------------------------------------------------
 
 STATES = ("released", "held", "reverted", "erased")
@@ -481,7 +506,9 @@ def test_of_retractions_the_highest_counter_then_the_severest(
 
     found = merged(RETRACTION, base, one, two)
     assert [RETRACTION] == list(found)
-    assert found[RETRACTION] in (one, two)
+    said, *sides = (Concept.parse(data).with_meta(turns=None) for data in (found[RETRACTION], one, two))
+    assert said in sides
+    assert {*turns_of(meta(one)), *turns_of(meta(two))} == {*turns_of(meta(found[RETRACTION]))}
     assert max(rank(one), rank(two)) == rank(found[RETRACTION])
     tips = [{RETRACTION: data} for data in (one, two, three)]
     orders = in_any_order(RETRACTION, {RETRACTION: base} if base else {}, tips, frozenset())

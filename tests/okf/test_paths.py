@@ -54,7 +54,16 @@ HOSTILE = [
         ".g\u200cit",
     ),
     *(".git::$INDEX_ALLOCATION", ".ｇｉｔ", "gitmod~1", "GITATT~1", "gi7eba~1", "git~1.txt"),
-    *(".gitmodules", "a/.GitModules", ".gitattributes", "x/.GITATTRIBUTES", "a/.gitignore", ".GITIGNORE"),
+    *(
+        ".gitmem-tmp-git-git/HEAD",
+        "a/.GitMem-tmp-x",
+        ".gitmodules",
+        "a/.GitModules",
+        ".gitattributes",
+        "x/.GITATTRIBUTES",
+        "a/.gitignore",
+        ".GITIGNORE",
+    ),
     *(
         "CON",
         "con.md",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib import resources
 
 import pytest
-from gitmem.safety.model import BITS, Model, pair_hash, piece_hashes, split_words, word_hash
+from gitmem.safety.model import BITS, StatisticalModel, pair_hash, piece_hashes, split_words, word_hash
 from gitmem.safety.unicode import fold, words_of
 
 
-def shipped() -> Model:
-    model = Model.shipped()
+def shipped() -> StatisticalModel:
+    model = StatisticalModel.shipped()
     assert model is not None
     return model
 
@@ -63,12 +63,12 @@ def test_hashes_stay_in_the_table() -> None:
 def test_a_broken_weights_file_is_refused(data: bytes) -> None:
     """Another file is not read as weights."""
     with pytest.raises(ValueError, match="weights file"):
-        Model.from_bytes(data)
+        StatisticalModel.from_bytes(data)
 
 
 def test_a_weights_file_reads_back() -> None:
     """What is written is what is read."""
     weights = [0] * (1 << BITS)
     weights[7] = -127
-    model = Model.from_bytes(Model.to_bytes(weights, 0.5, -1.0, 2.0))
+    model = StatisticalModel.from_bytes(StatisticalModel.to_bytes(weights, 0.5, -1.0, 2.0))
     assert (-127, 0.5, -1.0, 2.0) == (model.weights[7], model.unit, model.bias, model.threshold)

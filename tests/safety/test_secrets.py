@@ -22,7 +22,7 @@ from benchmarks.secrets import (
     ordinary_lines,
     password,
 )
-from gitmem.safety.secret_values import Found, compiled
+from gitmem.safety.secret_values import SecretFinds, compiled
 from gitmem.safety.secrets import Secret, find, prefix_pattern, prefixes_of_tokens, redact, token_shapes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -313,7 +313,7 @@ def test_every_rule_can_match() -> None:
 def test_lower_case_keeps_every_place() -> None:
     """Spans are found in lower case and taken from the text."""
     text = "".join(map(chr, range(sys.maxunicode + 1)))
-    assert len(Found(text).low) == len(text)
+    assert len(SecretFinds(text).low) == len(text)
 
 
 def test_importing_compiles_nothing() -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.errors import RemoteError
-from gitmem.git.remotes import Remote, Remotes
-from gitmem.memory.sync.engine import Sync
+from gitmem.git.git_settings import Remote, Remotes
+from gitmem.memory.sync.remote_refs import RemoteRefs
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World
@@ -98,7 +99,7 @@ def test_two_machines_through_a_server(server: Server, tmp_path: Path, transport
         sync(bundle)
     assert a.tip == b.tip == run_git(server.hub, "rev-parse", "main")
     assert {entry.text for entry in a.curated.entries("memory")} == {"a knows", "b knows"}
-    assert Sync(a, prefer=transport).delete_snapshot("start")
+    assert RemoteRefs(a, prefer=transport).delete_snapshot("start")
     assert run_git(server.hub, "for-each-ref", "refs/tags") == ""
     run_git(server.hub, "fsck", "--strict")
     for bundle in (a, b):

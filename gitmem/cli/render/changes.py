@@ -1,4 +1,4 @@
-"""Changes of entries, for people: knowledge first, the record on request, counted in one closing line."""
+"""Changes for people: knowledge first, the record on request; undo, restore, revert, sync and snapshots with them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,39 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gitmem.cli.output import Output, Piece, Styled, bold, cyan, dim, green, padded, red, safe, width, yellow
+from gitmem.cli.render import renders
+from gitmem.cli.terminal import (
+    AGE,
+    Output,
+    Piece,
+    Styled,
+    bold,
+    count,
+    cyan,
+    dim,
+    green,
+    padded,
+    red,
+    safe,
+    width,
+    yellow,
+)
+from gitmem.shape import COUNTED, counts_by_file, written_line
 
 if TYPE_CHECKING:
-    from gitmem.okf.entries import Change, Entry, Op
-    from gitmem.okf.learned import Item, Learned
-    from gitmem.shape import Json
+    from gitmem.cli.app import App
+    from gitmem.memory.history.impact import Derived
+    from gitmem.memory.history.log import Diff, ShownCommit
+    from gitmem.memory.history.restore import Restored
+    from gitmem.memory.history.revert import Reverted
+    from gitmem.memory.printed_ids import ShownSnapshot
+    from gitmem.memory.snapshots import Snapshot
+    from gitmem.memory.sync.sync import Synced
+    from gitmem.okf.entries import Change, Entry
+    from gitmem.okf.learned import Learned, LearnedItem
 
-_STYLES: dict[Op, str] = {"add": "green", "remove": "red", "change": "yellow", "move": "yellow"}
-_COUNTED: dict[Op, str] = {"add": "added", "remove": "removed", "change": "changed", "move": "moved"}
-_SIGNS: dict[Op, str] = {"add": "+", "remove": "-", "change": "~", "move": "~"}
+_STYLES: dict[str, str] = {"add": "green", "remove": "red", "change": "yellow", "move": "yellow"}
+_SIGNS: dict[str, str] = {"add": "+", "remove": "-", "change": "~", "move": "~"}
 _MARGIN, _DEEPER = "    ", "      "
 _LABELS = {"body": "text", "meta": ""}
 _SAID = {"observation": "noted: ", "decision": "decided: ", "held": "held back: ", "recalled": "recalled: "}
@@ -38,19 +61,28 @@ def tell(out: Output, changes: Iterable[Change], *, events: bool = False, stat: 
             _tell_group(out, heading, list(items))
         if events:
             _tell_events(out, what.events)
-    counted = what.record.told()
-    if counted and not events:
-        out.block(dim(f"… and {counted} (--events)" if what else f"Nothing learned; {counted} (--events)"))
+    record = what.record
+    if events or not record.in_words():
+        return
+    if what:
+        out.block(dim(f"… and {record.in_words()} (--events)"))
+    elif record.went and not record.came:
+        sessions = count(len(record.sessions), "session")
+        out.block(
+            f"No facts change; the record of {sessions} ({count(record.went, 'event')}) goes (--events)"
+        )
+    else:
+        out.block(dim(f"Nothing learned; {record.in_words()} (--events)"))
 
 
-def _tell_group(out: Output, heading: str, items: Sequence[Item]) -> None:
+def _tell_group(out: Output, heading: str, items: Sequence[LearnedItem]) -> None:
     where = f"  {items[0].path}" if items[0].noun == "fact" and items[0].path != heading else ""
     out.line(bold(heading), dim(where))
     for item in items:
         _tell_item(out, item)
 
 
-def _tell_item(out: Output, item: Item) -> None:
+def _tell_item(out: Output, item: LearnedItem) -> None:
     mark = Styled(f"  {item.sign} ", _STYLES[item.op])
     label = [cyan(f"{item.noun}: ")] if item.heading == item.path and item.title else []
     tail = _tail(item)
@@ -68,7 +100,7 @@ def _tell_item(out: Output, item: Item) -> None:
             _tell_part(out, change)
 
 
-def _tail(item: Item) -> list[Piece]:
+def _tail(item: LearnedItem) -> list[Piece]:
     from gitmem.okf.plain import shortened
 
     told: list[Piece] = [dim(f"  ({shortened(item.about, _LONGEST_WHY)})")] if item.about else []
@@ -188,26 +220,155 @@ def _said(entry: Entry) -> tuple[str, str]:
 # How much
 
 
-def stat(changes: Iterable[Change]) -> list[Json]:
-    """Return how many entries came, went and changed, by file."""
-    found: dict[str, Json] = {}
-    for change in changes:
-        row = found.setdefault(change.path, {"path": change.path, **dict.fromkeys(_COUNTED.values(), 0)})
-        row[_COUNTED[change.op]] += 1
-    return list(found.values())
-
-
 def _tell_stat(out: Output, changes: Sequence[Change], what: Learned, *, events: bool) -> None:
-    from gitmem.cli.output import count
-
     wanted = {path for item in what.items for path in (item.path, item.from_path)}
     wanted |= {change.path for change in what.events} if events else set()
-    rows = stat(change for change in changes if change.path in wanted)
+    rows = counts_by_file(change for change in changes if change.path in wanted)
     columns = max((width(safe(row["path"])) for row in rows), default=0)
     for row in rows:
-        counts: dict[Op, int] = {op: row[name] for op, name in _COUNTED.items() if row[name]}
-        told = [Styled(f" {_SIGNS[op]}{number}", _STYLES[op]) for op, number in counts.items()]
+        signs = {op: row["counts"][name] for op, name in COUNTED.items() if row["counts"][name]}
+        told = [Styled(f" {_SIGNS[op]}{number}", _STYLES[op]) for op, number in signs.items()]
         out.line(padded(safe(row["path"]), columns), " ", *told)
-    total = sum(row[name] for row in rows for name in _COUNTED.values())
+    total = sum(sum(row["counts"].values()) for row in rows)
     if rows:
         out.line(dim(f"{count(total, 'change')} in {count(len(rows), 'file')}"))
+
+
+# --- results that are changes ----------------------------------------------------------------------------
+
+
+@renders("Diff")
+def tell_diff(app: App, diff: Diff, *, unified: bool = False, nothing: str = "", **view: bool) -> None:
+    """Print a diff by what was learned, or as lines."""
+    if unified:
+        for line in diff.unified():
+            tell_lines(app.out, line.removesuffix("\n"))
+    elif diff:
+        tell(app.out, diff, **view)
+    elif nothing:
+        app.out.line(dim(nothing))
+
+
+def tell_lines(out: Output, text: str) -> None:
+    """Print lines of a unified diff in their colours."""
+    for line in text.split("\n") if text else ():
+        out.line(coloured(line))
+
+
+@renders("ShownCommit")
+def tell_commit(
+    app: App, shown: ShownCommit, *, unified: bool = False, short: bool = False, **view: bool
+) -> None:
+    """A commit with all that it says of itself, or on one line, and what it changed."""
+    entry, commit, out = shown.entry, shown.entry.commit, app.out
+    if short:
+        out.line(yellow(entry.id[:8]), " ", commit.subject)
+        tell(out, shown.diff, **view)
+        return
+    from gitmem.cli.render.history import subject_in_words, who
+
+    out.paged()
+    out.block(bold(subject_in_words(commit.subject)), indent="")
+    out.line("  ", yellow(commit.oid[:8]), dim(f"  {app.date(commit.made)} by {who(entry)}"))
+    if len(commit.parents) > 1:
+        out.line(dim("  merge of "), " ".join(parent[:8] for parent in commit.parents))
+    for name in ("Session", "Reason", "Source", "Derived-From", "Reverts", "Scan"):
+        for value in entry.trailers.get(name, ()):
+            title = app.bundle.session_title(value) if name == "Session" else ""
+            words = value[:8] if name == "Reverts" else f"{value}  {title}".rstrip()
+            out.block(dim(f"  {name.lower()}: "), words, indent=_MARGIN)
+    body = commit.message.partition("\n")[2].strip("\n")
+    body = body.rpartition("\n\n")[0].strip("\n") if entry.trailers else body
+    if body:
+        out.block("  ", body, indent="  ")
+    out.line()
+    tell_diff(app, shown.diff, unified=unified, nothing="No entries changed.", **view)
+
+
+@renders("Snapshot")
+def tell_snapshot(app: App, one: Snapshot, *, made: bool = False) -> None:
+    """A snapshot on one line."""
+    if made:
+        app.out.line(yellow(one.commit[:8]), " snapshot ", bold(one.name))
+        return
+    when = dim(padded(app.date(one.time), AGE))
+    app.out.line(when, yellow(one.commit[:8]), bold(one.name), one.note, between="  ")
+
+
+@renders("ShownSnapshot")
+def tell_since_snapshot(app: App, shown: ShownSnapshot, **view: bool) -> None:
+    """A snapshot, and what changed since."""
+    one = shown.snapshot
+    app.out.line(bold(one.name), "  ", yellow(one.commit[:8]), "  ", dim(app.date(one.time)))
+    app.out.line("  ", one.note)
+    app.out.line()
+    app.out.line("Since then:" if shown.since else "Nothing changed since.")
+    tell(app.out, shown.since, **view)
+
+
+@renders("Restored")
+def tell_restored(app: App, done: Restored, *, is_listed: bool = False) -> None:
+    """Print what a restore changes, unless that was listed before it, and how it ended."""
+    if not is_listed:
+        when = app.world.local(done.at)
+        app.out.line(f"Back to {when:%A} {when.day} {when:%B}, {when:%H:%M} ({done.target[:8]}):")
+        tell(app.out, done.changes)
+    if done.withheld:
+        stay = "1 retracted entry stays" if done.withheld == 1 else f"{done.withheld} retracted entries stay"
+        app.out.line(yellow(f"{stay} out."))
+    _tell_end(app, done, "undo")
+
+
+@renders("Reverted")
+def tell_reverted(app: App, done: Reverted, *, is_named: bool = False, **view: bool) -> None:
+    """Print the effect of a revert; of an undo first the change that it took back, unless that is there already."""
+    if done.undone is not None and not is_named:
+        from gitmem.cli.render.history import tell_undoable
+
+        tell_undoable(app, done.undone)
+    tell(app.out, done.changes, **view)
+    for sentence in map(str, done.kept):
+        app.out.line(yellow("kept "), sentence)
+    if done.derived:
+        fate = "taken back too" if done.derived[0].taken else "--derived takes it back too"
+        app.out.block(yellow(f"Written because of it; {fate}:"), indent="  ")
+    for one in done.derived:
+        app.out.block("  ", dim(f"{one.entry.id[:8]}  {one.session}  "), derived_line(one))
+    _tell_end(app, done, "undo" if done.undone is None else "redo")
+
+
+def derived_line(one: Derived) -> str:
+    """Return what was written because of an entry, on one line."""
+    return f"{written_line(one.change)} ({one.why})"
+
+
+def _tell_end(app: App, done: Restored | Reverted, by: str) -> None:
+    if not done.changes:
+        app.out.line("Nothing would change." if done.dry_run else "Nothing to do: that is how it is already.")
+    elif done.dry_run:
+        app.out.line(dim("Nothing was changed: this was a dry run."))
+    else:
+        app.out.line(yellow(done.commit[:8]), dim(f"  `gitmem {by}` takes this back."))
+
+
+@renders("Synced")
+def tell_synced(app: App, done: Synced, **view: bool) -> None:
+    """Print what a sync brought, and what it sent."""
+    out = app.out
+    tell(out, done.came, **view)
+    commits = count(done.received, "commit")
+    if done.dry_run:
+        out.line(green("a sync "), f"with {done.remote}: {commits} would come, {done.sent} would go")
+    else:
+        out.line(green("synced "), f"with {done.remote}: {commits} came, {done.sent} went")
+    if done.branch:
+        out.line(
+            f"Others were faster: it is on the branch {done.branch} there, and in main with the next sync."
+        )
+    if done.taken:
+        out.line(yellow(f"{done.remote} takes away: {done.taken}"))
+    for store in done.archived:
+        moved = count(len(store.texts), "entry", "entries")
+        out.line(yellow(f"The {store.target} store was over its limit: {moved} moved to the archive."))
+    if done.waiting:
+        out.line(yellow(done.waiting))

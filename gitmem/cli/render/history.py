@@ -3,107 +3,123 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.output import AGE, Piece, bold, count, cut, cyan, dim, green, padded, red, width, yellow
 from gitmem.cli.render import renders
-from gitmem.cli.render.changes import tell, told_words
+from gitmem.cli.render.changes import derived_line, tell, told_words
+from gitmem.cli.terminal import AGE, Piece, bold, count, cut, cyan, dim, green, padded, red, width, yellow
+from gitmem.git.message import KINDS
 from gitmem.memory.provenance import ELSEWHERE
 from gitmem.okf import layout
 from gitmem.okf.plain import shortened
-from gitmem.shape import written_line
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.cli.context import App
+    from gitmem.cli.app import App
     from gitmem.memory.capture.session_page import SessionState
     from gitmem.memory.history.blame import Blamed
     from gitmem.memory.history.digest import Digest, News
+    from gitmem.memory.history.impact import Exposed
     from gitmem.memory.history.log import LogEntry
-    from gitmem.memory.history.reach import Exposed, Reached
+    from gitmem.memory.history.revert import Undoable
     from gitmem.memory.history.story import Chapter
     from gitmem.memory.history.trace import Life, Traced
-    from gitmem.memory.printed_ids import ShownEntry, ShownSession
+    from gitmem.memory.printed_ids import ShownDirectory, ShownEntry, ShownFile, ShownSession
 
 # --- sessions and commits --------------------------------------------------------------------------------
 
 _SHORT = 8
+_ID = 12
 _WIDEST, _NARROWEST = 120, 60
-_ROOM_FOR_IDS = 100
-_WHO = 22
+_SURVEYED = 50
+"""So many chapters are looked at to see who wrote most of them."""
+_LEARNED = 3
+"""So many things that a session learned are quoted in the log; `show` has the rest."""
 _DEEP = "         "
+_STYLES = {"+": green, "~": yellow, "-": red}
+_PAST = {
+    "add": "Added",
+    "remove": "Removed",
+    "replace": "Replaced",
+    "confirm": "Confirmed",
+    "create": "Created",
+    "release": "Accepted",
+}
 
 
-class Lines:
-    """The lines of one log: how wide its columns are, and what makes an id of a session short."""
+def tell_chapters(app: App, found: Iterable[Chapter], *, patch: bool, stat: bool) -> None:
+    """Chapters below their days, each with what it learned; or with all that it changed, or how much."""
+    found = iter(found)
+    first = list(islice(found, _SURVEYED))
+    authors = Counter(who(one.entry) for one in first)
+    usual = authors.most_common(1)[0][0] if authors else ""
+    if len(authors) > 1:
+        app.out.line(dim(f"By {usual}, except where another name is given."))
+    lines = _Log(app, usual)
+    for one in chain(first, found):
+        words = lines.chapter(one)
+        if not (patch or stat):
+            lines.learned(one, words)
+        elif one.diff:
+            with app.out.indented(_DEEP):
+                tell(app.out, one.diff, stat=stat)
 
-    def __init__(self, app: App) -> None:
-        self._app = app
-        self._out = app.out
+
+class _Log:
+    """The lines of one log, as wide as the screen; the usual author is not repeated."""
+
+    def __init__(self, app: App, usual: str) -> None:
+        self._app, self._out, self._usual = app, app.out, usual
         self._day = ""
-        columns = min(max(app.out.columns or 100, _NARROWEST), _WIDEST)
-        self._id = 12 if columns >= _ROOM_FOR_IDS else 0
-        rest = columns - len("  00:00  ") - (self._id + 2 if self._id else 0)
-        self._what = rest * 45 // 100
-        self._rest = rest - self._what - 2
+        self._columns = min(max(app.out.columns or 100, _NARROWEST), _WIDEST)
 
-    def chapter(self, one: Chapter) -> None:
-        """One session or one commit, below its day."""
+    def chapter(self, one: Chapter) -> str:
+        """One session or one commit, below its day: when, its id, its title. Gives the words of the title."""
         begun = self._app.world.local(one.started)
-        self._begin_day(f"{begun:%Y-%m-%d}", begun)
-        pieces: list[Piece] = ["  ", dim(f"{begun:%H:%M}  ")]
-        if self._id:
-            pieces += [yellow(padded(self._name(one), self._id)), "  "]
-        pieces += [*self._told(one), "  "]
-        self._out.line(*pieces, *self._end(one))
+        self._begin_day(begun)
+        name = self._short(one.session) if one.session else one.entry.id[:_SHORT]
+        if one.session:
+            words = one.title
+        else:
+            words = ": ".join(filter(None, (subject_in_words(one.entry.subject), one.entry.reason)))
+        by = who(one.entry)
+        tail = "" if by == self._usual else f"  ({by})"
+        lead = f"  {begun:%H:%M}  {padded(name, _ID) if words else name}  "
+        room = max(self._columns - width(lead) - width(tail), _NARROWEST // 3)
+        self._out.line(dim(lead[: len(_DEEP)]), yellow(lead[len(_DEEP) :]), cut(words, room), dim(tail))
+        return words
 
-    def _begin_day(self, day: str, begun: datetime) -> None:
+    def learned(self, one: Chapter, words: str) -> None:
+        """Quote what a chapter learned, where its title does not say it."""
+        items = [item for item in one.learned.items if item.title not in words]
+        for item in items[:_LEARNED]:
+            label = "" if item.noun == "fact" else f"{item.noun}: "
+            text = cut(label + item.title, self._columns - len(_DEEP) - 2)
+            self._out.line(_DEEP, _STYLES[item.sign](f"{item.sign} "), text)
+        if len(items) > _LEARNED:
+            self._out.line(dim(f"{_DEEP}… and {len(items) - _LEARNED} more"))
+
+    def _begin_day(self, begun: datetime) -> None:
         from gitmem.dates import day_name
 
+        day = day_name(begun, now=self._app.world.here())
         if day != self._day:
             if self._day:
                 self._out.line()
             self._day = day
-            self._out.line(bold(day_name(begun, now=self._app.world.here())))
-
-    def _name(self, one: Chapter) -> str:
-        return self._short(one.session) if one.session else one.entry.id[:_SHORT]
-
-    def _told(self, one: Chapter) -> list[Piece]:
-        """Return what it is about, in its column."""
-        if one.session:
-            return [padded(cut(one.title or one.session, self._what), self._what)]
-        reason = one.entry.reason
-        lead = f"{one.entry.kind} "
-        text = f"{one.title}: {reason}" if reason else one.title
-        return [cyan(lead), padded(cut(text, self._what - width(lead)), self._what - width(lead))]
-
-    def _end(self, one: Chapter) -> list[Piece]:
-        """Return who it was, and what was learned; where both do not fit, what was learned counts."""
-        learned = " ".join(one.learned.in_short())
-        by = _briefly(one.entry)
-        if not learned:
-            return [dim(cut(by, self._rest))]
-        room = self._rest - width(learned) - 2
-        if one.entry.pulled_from:  # that it is a claim is always said
-            told = cut(by, max(_WHO, room))
-        else:
-            told = next((name for name in (by, one.entry.agent) if width(name) <= room), "")
-        gap = "  " if told else ""
-        return [dim(told), gap, green(cut(learned, self._rest - width(told + gap)))]
+            self._out.line(bold(day))
 
     def _short(self, session: str) -> str:
         """As much of a session's id as no other begins with, and at least eight letters of it."""
-        names = self._names
-        place = bisect_left(names, session)
-        near = [
-            names[k] for k in (place - 1, place, place + 1) if 0 <= k < len(names) and names[k] != session
-        ]
-        alike = max((_alike(session, name) for name in near), default=0)
-        return cut(session[: max(alike + 1, _SHORT)], self._id)
+        place = bisect_left(self._names, session)
+        beside = [name for name in self._names[max(place - 1, 0) : place + 2] if name != session]
+        alike = max((_alike(session, name) for name in beside), default=0)
+        return session[: max(alike + 1, _SHORT)]
 
     @cached_property
     def _names(self) -> list[str]:
@@ -111,45 +127,52 @@ class Lines:
 
 
 def _alike(one: str, other: str) -> int:
-    """Return how many letters two names have in common at their beginning."""
-    return next(
-        (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+    """The number of letters that two names begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def subject_in_words(subject: str) -> str:
+    """The first line of a commit, as people say it."""
+    kind, _, what = subject.partition(": ")
+    verb, _, rest = what.partition(" ")
+    if kind == "revert" and verb in ("undo", "redo"):
+        return f'{verb}: {"took" if verb == "undo" else "brought"} back "{subject_in_words(rest)}"'
+    if kind == "revert" and (verb in _PAST or verb.removesuffix(":") in KINDS):
+        return f'revert: took back "{subject_in_words(what if verb.endswith(":") else f"memory: {what}")}"'
+    if kind == "restore" and verb == "to":
+        return f"restore: back {what}"
+    if kind == "flush":
+        return what
+    return f"{_PAST[verb]} {rest}" if kind == "memory" and verb in _PAST else subject
 
 
 def who(entry: LogEntry) -> str:
-    """The agent or person, and the machine; a claim where the commit came from elsewhere."""
-    name, machine = entry.agent or entry.commit.author.name, entry.machine
-    return claimed(entry, f"{name} on {machine}" if machine else name).strip("()")
+    """The agent or person, and the machine; with its remote where the commit is from elsewhere."""
+    machine = f" on {entry.machine}" if entry.machine else ""
+    return (entry.agent or entry.commit.author.name) + machine + claim(entry, "via")
 
 
-def _briefly(entry: LogEntry) -> str:
-    """The same with what is certain first: the rest may be cut."""
-    told = who(entry)
-    if not entry.pulled_from:
-        return told
-    return f"{claimed(entry, '').strip('()')}, {told.partition(',')[0]}"
+def claim(entry: LogEntry, word: str = "according to") -> str:
+    """The remote that vouches for what a commit says of itself; empty for a commit that was made here."""
+    return {"": "", ELSEWHERE: ", unverified"}.get(entry.pulled_from, f", {word} {entry.pulled_from}")
 
 
 def commit_line(app: App, entry: LogEntry) -> list[Piece]:
-    """One commit: id, when, kind, what and why, who and where."""
-    commit = entry.commit
-    what = commit.subject.removeprefix(f"{entry.kind}: ")
-    session = f", session {entry.session}" if entry.session and entry.session not in what else ""
-    reason = entry.reason
-    when, kind = dim(padded(app.date(commit.made), AGE)), cyan(entry.kind.ljust(8))
-    told = f"{what}: {reason}" if reason else what
-    return [yellow(commit.oid[:_SHORT]), " ", when, " ", kind, " ", told, dim(f"  ({who(entry)}{session})")]
+    """One commit: id, when, what and why, who and where."""
+    commit, words = entry.commit, subject_in_words(entry.subject)
+    session = f", session {entry.session}" if entry.session and entry.session not in words else ""
+    told = f"{words}: {entry.reason}" if entry.reason else words
+    when = dim(padded(app.date(commit.made), AGE))
+    return [yellow(commit.oid[:_SHORT]), " ", when, "  ", told, dim(f"  ({who(entry)}{session})")]
 
 
-def tell_chapters(app: App, found: Iterable[Chapter], *, patch: bool, stat: bool) -> None:
-    """Chapters below their days; with what each changed, or how much."""
-    lines = Lines(app)
-    for one in found:
-        lines.chapter(one)
-        if (patch or stat) and one.diff:
-            with app.out.indented(_DEEP):
-                tell(app.out, one.diff, stat=stat)
+def tell_commits(app: App, found: Iterable[LogEntry], *, patch: bool, stat: bool) -> None:
+    """Commits, one a line; with what each changed, or how much."""
+    for entry in found:
+        app.out.block(*commit_line(app, entry), indent=" " * (_SHORT + AGE + 3))
+        if patch or stat:
+            with app.out.indented(_MARGIN):
+                tell(app.out, app.bundle.show(entry.id).diff, stat=stat)
 
 
 # --- origins ---------------------------------------------------------------------------------------------
@@ -161,6 +184,7 @@ _MARGIN, _DEEPER = "    ", "      "
 # Blame
 
 
+@renders("Blamed")
 def tell_blamed(app: App, one: Blamed) -> None:
     """An entry with its present words, who gave it these and why, and the words it had before."""
     app.out.block(red("- ") if one.left else green("+ "), one.entry.text, indent="  ")
@@ -188,22 +212,17 @@ def blame_line(one: Blamed, date: Callable[[float], str]) -> str:
 
 
 def _event(verb: str, entry: LogEntry, date: Callable[[float], str]) -> str:
-    why = "; ".join(_said({"reason:": entry.reason, "source:": entry.source}))
+    source = "" if entry.brings_back else entry.source
+    why = "; ".join(_said({"reason:": entry.reason, "source:": source}))
     when = date(entry.commit.made)
     return f"{verb} {when} {_who(entry)} ({entry.id[:8]})" + (f", {why}" if why else "")
 
 
-def _who(entry: LogEntry) -> str:
-    agent, machine = entry.agent or entry.commit.author.name, entry.machine
-    return claimed(entry, " ".join(_said({"in session": entry.session, "by": agent, "on": machine})))
-
-
-def claimed(entry: LogEntry, told: str) -> str:
-    """Return what a commit says of itself: a claim, where it came from elsewhere."""
-    if not entry.pulled_from:
-        return told
-    whence = "elsewhere" if entry.pulled_from == ELSEWHERE else f"from {entry.pulled_from}"
-    return f"(says {told}, pulled {whence})" if told else f"(pulled {whence})"
+def _who(entry: LogEntry, title: str = "") -> str:
+    agent = entry.agent or entry.commit.author.name
+    session = f'{entry.session} "{title}"' if title else entry.session
+    known = {"in session": session, "by": agent, "on": entry.machine}
+    return " ".join(_said(known)) + claim(entry)
 
 
 def _said(known: Mapping[str, str]) -> list[str]:
@@ -217,42 +236,46 @@ _STEPS, _PLACES, _FOLLOWING = 14, 5, 5
 
 
 @renders("Traced")
-def tell_traced(app: App, found: Traced, *, sessions: bool, events: bool) -> None:
-    """The life of a text as a timeline, its reach in numbers, and the command that takes it back."""
+def tell_traced(app: App, found: Traced, *, sessions: bool = False, events: bool = False) -> None:
+    """The life of a text as a timeline, its impact in numbers, and the command that takes it back."""
     app.out.paged()
-    said = [life for life in found.lives if life.key.space == "event"]
-    known = [thing for thing in found.things if thing[0].key.space != "event"]
+    known, said = found.known, found.talk
     _tell_lives(app, known)
-    if said and (events or not known):
-        _tell_said(app, said, all_of_it=events)
+    for held in found.waiting:
+        app.out.block(
+            bold(shortened(held.text, 200)), yellow(f"  held: gitmem review {held.id}"), indent="  "
+        )
+    if not (known or said):
+        _tell_titles(app, found.lives)
+    elif said and (events or not known):
+        _tell_said(app, said, found.text, all_of_it=events)
     elif said:
         where = len({life.came.session for life in said})
         app.out.line(dim(f"… and said {count(len(said), 'time')} in {count(where, 'session')} (--events)"))
     app.out.line()
-    _tell_reach(app, found, sessions=sessions)
-    if all(life.left is not None for life in found.lives):
+    _tell_impact(app, found, sessions=sessions)
+    if found.command:
+        app.out.line("To take it back: ", bold(found.command))
+    elif all(life.left is not None for life in found.lives):
         app.out.line("Nothing of it is left in the memory.")
-        return
-    app.out.line("To take it back: ", bold(found.command))
-    if found.command_for_all != found.command and any(one.group != "derived" for one in found.follows):
-        app.out.line("With all that those sessions wrote: ", found.command_for_all)
+    elif not known:
+        app.out.line("It was only talked about: no fact, decision, note, plan or skill has it.")
 
 
 def _tell_lives(app: App, things: Sequence[Sequence[Life]]) -> None:
-    """Each thing that had the text, with its wordings one after the other."""
+    """Each thing that had the text, with its source, and its wordings one after the other."""
     left = _STEPS
     for thing in things[:_PLACES]:
         last = thing[-1]
         short = f"  {last.key.id[:8]}" if last.key.space == "§" else ""
         name = last.text if last.key.space == "§" else last.text.partition("\n")[0]
         app.out.block(bold(shortened(name, 200)), dim(f"  {last.path}{short}"), indent="  ")
+        origins = [life.came for life in thing if life.key == last.key and not life.came.brings_back]
+        if origins and (sources := origins[-1].trailers.get("Source")):
+            app.out.block("  ", f"from {', '.join(sources)}{claim(origins[-1])}", indent=_MARGIN)
         steps = list(_steps(thing))
-        for verb, style, entry, text in steps[: max(left, 1)]:
-            when = padded(app.date(entry.commit.made), 16)
-            why = f", {entry.first('Reason')}" if entry.reason else ""
-            words = f' "{shortened(text, 60)}"' if text else ""
-            told = f"{words} {_who(entry)} ({entry.id[:8]}){why}"
-            app.out.block("  ", dim(when), "  ", style(verb), told, indent=" " * 20)
+        for step in steps[: max(left, 1)]:
+            _tell_step(app, *step)
         if len(steps) > max(left, 1):
             app.out.line(dim(f"  … and {count(len(steps) - max(left, 1), 'step')} more (--json)"))
         left -= len(steps)
@@ -262,80 +285,97 @@ def _tell_lives(app: App, things: Sequence[Sequence[Life]]) -> None:
         )
 
 
-def _steps(thing: Sequence[Life]) -> Iterable[tuple[str, Any, LogEntry, str]]:
-    """Return what happened to an entry: a verb, its colour, the commit, and words that are not the last ones."""
+def _tell_step(app: App, verb: str, style: Any, entry: LogEntry, text: str, said: Sequence[str]) -> None:
+    """One step of an entry: when, what, its words if they are not the last ones, who, why, and what the user said."""
+    when = padded(app.date(entry.commit.made), 16)
+    why = f", {entry.first('Reason')}" if entry.reason else ""
+    words = f' "{shortened(text, 60)}"' if text else ""
+    title = shortened(app.bundle.session_title(entry.session), 60) if entry.session else ""
+    told = f"{words} {_who(entry, title)} ({entry.id[:8]}){why}"
+    app.out.block("  ", dim(when), "  ", style(verb), told, indent=" " * 20)
+    for one in said:
+        app.out.block(" " * 20, dim("the user said: "), shortened(one, 160), indent=" " * 22)
+
+
+def _steps(thing: Sequence[Life]) -> Iterable[tuple[str, Any, LogEntry, str, Sequence[str]]]:
+    """Return what happened to an entry: a verb, its colour, the commit, words that are not the last ones, the user's."""
     for place, life in enumerate(thing):
         before = thing[place - 1] if place else None
         words = "" if life.text == thing[-1].text else life.text
         if before is None:
-            yield "came", green, life.came, words
+            yield "added", green, life.came, words, life.said
         elif before.key == life.key:
-            yield "came back", green, life.came, words
+            yield "brought back", green, life.came, words, ()
         else:
-            yield "reworded", yellow, life.came, words
+            yield "reworded", yellow, life.came, words, life.said
         goes_on = (
             place + 1 < len(thing) and life.left is not None and thing[place + 1].came.id == life.left.id
         )
         if life.left is not None and not goes_on:
-            yield _LEFT.get(life.left.kind, "left"), red, life.left, ""
+            yield _LEFT.get(life.left.kind, "left"), red, life.left, "", ()
 
 
 _LEFT = {"revert": "taken back", "restore": "went with a restore", "archive": "archived", "memory": "removed"}
 
 
-def _tell_said(app: App, lives: Sequence[Life], *, all_of_it: bool) -> None:
+def _tell_said(app: App, lives: Sequence[Life], wanted: str, *, all_of_it: bool) -> None:
     """Each time that it was said in a session; the first ones, where nothing else has it."""
     listed = lives if all_of_it else lives[:_STEPS]
     for life in listed:
-        app.out.block(shortened(life.text, 200), indent="  ")
-        app.out.block("  ", dim(_event("said", life.came, app.date)), indent=_MARGIN)
+        by, title = life.came, app.bundle.session_title(life.came.session) if life.came.session else ""
+        where = f' in "{shortened(title, 60)}"' if title else ""
+        agent = by.agent or by.commit.author.name
+        left = f"; {_LEFT.get(life.left.kind, 'left')} {app.date(life.left.commit.made)}" if life.left else ""
+        app.out.block(shortened(_spoken(life.text, wanted), 200), indent="  ")
+        told = f"said {app.date(by.commit.made)}{where} with {agent}{claim(by)}{left}"
+        app.out.block("  ", dim(told), indent=_MARGIN)
     if len(lives) > len(listed):
         app.out.line(dim(f"… and {count(len(lives) - len(listed), 'time')} more (--events)"))
 
 
-def _tell_reach(app: App, found: Traced, *, sessions: bool) -> None:
+def _spoken(text: str, wanted: str) -> str:
+    """The line of a turn or of a tool's result that has the words, with who said it."""
+    lines = [line for line in text.splitlines() if wanted.lower() in line.lower()] or [text]
+    line = next((one for one in lines if not one.startswith("{")), lines[0])
+    for speaker, name in (("[user] ", "The user: "), ("[assistant] ", "The agent: ")):
+        if line.startswith(speaker):
+            return name + line.removeprefix(speaker)
+    return line
+
+
+def _tell_titles(app: App, lives: Sequence[Life]) -> None:
+    """Sessions and other pages of the record that have it in their title alone."""
+    for life in lives[:_STEPS]:
+        title = shortened(life.text.partition("\n")[0], 200)
+        app.out.block(title, dim(f"  {app.date(life.came.commit.made)}"), indent="  ")
+
+
+def _tell_impact(app: App, found: Traced, *, sessions: bool) -> None:
     if not found.exposed:
-        app.out.line("It reached no other session.")
-        return
-    wrote = sum(bool(one.wrote) for one in found.exposed)
-    more = "" if sessions else " (--sessions)"
-    app.out.line(f"It reached {count(len(found.exposed), 'session')}, {wrote} wrote something{more}")
-    if sessions:
-        for exposed in found.exposed:
-            _tell_exposed(app, exposed)
-        return
+        app.out.line("No other session saw it.")
+    else:
+        wrote = sum(bool(one.wrote) for one in found.exposed)
+        more = "" if sessions else " (--sessions)"
+        saw = count(len(found.exposed), "later session")
+        app.out.line(f"{saw} saw it; {wrote} of them wrote something because of it{more}")
+    for exposed in found.exposed if sessions else ():
+        _tell_exposed(app, exposed)
     own = {(life.came.id, (life.path, life.key)) for life in found.lives}  # told above
-    derived = [
-        one for one in found.reached if one.group == "derived" and (one.entry.id, one.place) not in own
-    ]
+    derived = [] if sessions else [one for one in found.derived if (one.entry.id, one.place) not in own]
     for one in derived[:_FOLLOWING]:
-        app.out.block("  ", reached_line(one), indent=_MARGIN)
+        app.out.block("  ", derived_line(one), indent=_MARGIN)
     if len(derived) > _FOLLOWING:
         app.out.line(dim(f"  … and {len(derived) - _FOLLOWING} more that follow from it (--sessions)"))
 
 
 def _tell_exposed(app: App, one: Exposed) -> None:
     title = app.bundle.session_title(one.session)
-    app.out.line("  ", one.session, dim(f"  {shortened(title, 60)}" if title else ""), dim(_how(one)))
+    how = "" if one.in_prompt else " (by recall only)"
+    app.out.line("  ", one.session, dim(f"  {shortened(title, 60)}" if title else ""), dim(how))
     for question in one.recalled_for:
         app.out.block(_MARGIN, dim("recalled for: "), shortened(question), indent=_DEEPER)
-    for reached in one.wrote:
-        app.out.block(_MARGIN, reached_line(reached), indent=_DEEPER)
-
-
-_GROUPS = {"derived": "derived", "turn": "same turn", "later": "later"}
-
-
-def reached_line(one: Reached) -> str:
-    """Return what a session wrote while it had something before it, on one line."""
-    why = f" ({one.why})" if one.why else ""
-    return f"{_GROUPS[one.group]}: {written_line(one.change)}{why}"
-
-
-def _how(one: Exposed) -> str:
-    if not one.in_prompt:
-        return " (by recall only)"
-    return "" if one.certain else " (began while it was there)"
+    for derived in one.wrote:
+        app.out.block(_MARGIN, derived_line(derived), indent=_DEEPER)
 
 
 # --- the digest ------------------------------------------------------------------------------------------
@@ -343,20 +383,27 @@ def _how(one: Exposed) -> str:
 _LISTED = 5
 """So much of what waits is quoted; `gitmem review` has the rest."""
 _SIGNS = {"Learned": "+", "Decided": "+", "Changed": "~", "Done": "~", "Forgotten": "-", "Taken back": "-"}
-_STYLES = {"+": green, "~": yellow, "-": red}
 
 
 @renders("Digest")
 def tell_digest(app: App, found: Digest) -> None:
-    """A digest for people: what is new by topic, then what was put back and what waits."""
+    """A digest for people: what waits, then what is new by topic, and what was put back."""
+    from gitmem.cli.render.answers import item_words
     from gitmem.memory.history.digest import TOPICS
     from gitmem.memory.review import in_words
 
     out = app.out
     out.paged()
+    if items := list(found.waiting):
+        out.line(bold("Waiting for you"))
+        out.block("  ", in_words(items))
+        for item in items[:_LISTED]:
+            out.block("  ", f"{item.kind}: {shortened(item_words(item) or item.path)}")
+        out.line()
     out.block(bold(f"What was learned {_between(app, found.since, found.until)}"), indent="")
-    told = found.record.told()
-    out.block(dim(f"From {told}." if told else "Nothing was said or done."), indent="")
+    told = found.record.in_words()
+    if told:
+        out.block(dim(f"From {told}."), indent="")
     for topic in TOPICS:
         if news := found.of(topic):
             _heading(app, topic)
@@ -367,13 +414,15 @@ def tell_digest(app: App, found: Digest) -> None:
         for entry in found.restores:
             when = _day(app, entry.commit.committer.time)
             out.block("  ", f"{entry.subject.removeprefix('restore: ')} ({when})")
+    if found.reviewed:
+        _heading(app, "Decided in review")
+        for entry in found.reviewed:
+            how = ", ".join(
+                filter(None, (entry.source, entry.reason, _day(app, entry.commit.committer.time)))
+            )
+            out.block("  ", f"{subject_in_words(entry.subject)} ({how})")
     if not (found.news or found.restores):
         out.block(dim("Nothing was learned, changed or taken back."), indent="")
-    if items := list(found.waiting):
-        _heading(app, "Waiting for you")
-        out.block("  ", in_words(items))
-        for item in items[:_LISTED]:
-            out.block("  ", f"{item.kind}: {shortened(item.text or item.path)}")
 
 
 def _heading(app: App, text: str) -> None:
@@ -442,6 +491,46 @@ def tell_session(app: App, shown: ShownSession, *, events: bool = False, stat: b
             app.out.line("  ", yellow(entry.commit.oid[:8]), " ", entry.commit.subject)
     app.out.line()
     tell(app.out, shown.changes, events=events, stat=stat)
+
+
+@renders("ShownFile")
+def tell_file(app: App, shown: ShownFile) -> None:
+    """A file, and the links of a page."""
+    out = app.out
+    if b"\0" in shown.data:
+        out.line(f"A binary file of {len(shown.data):,} bytes; --raw writes it out.")
+        return
+    out.paged()
+    out.text(shown.data.decode("utf-8", "surrogateescape"))
+    if shown.links or shown.backlinks:
+        out.line()
+    for one in shown.links:
+        out.line(dim("links to     "), cyan(one.target), "" if one.exists else red("  (nothing there)"))
+    for one in shown.backlinks:
+        out.line(dim("linked from  "), cyan(one.source))
+
+
+@renders("ShownDirectory")
+def tell_directory(app: App, shown: ShownDirectory) -> None:
+    """The names in a directory."""
+    app.out.paged()
+    for name in shown.names:
+        app.out.line(name)
+
+
+@renders("LogEntry")
+def tell_log_entry(app: App, entry: LogEntry) -> None:
+    """A commit on one line."""
+    app.out.line(*commit_line(app, entry))
+
+
+@renders("Undoable")
+def tell_undoable(app: App, one: Undoable) -> None:
+    """A change that an undo would take back."""
+    line = commit_line(app, one.entry)
+    if one.moves:
+        line[4:] = [one.what]
+    app.out.block(*line, indent=" " * (_SHORT + AGE + 3))
 
 
 @renders("ShownEntry")

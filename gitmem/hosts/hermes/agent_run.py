@@ -1,4 +1,4 @@
-"""One agent while it runs: its journal on the agent's own thread, and everything slow on its worker."""
+"""One agent while it runs: its journals on the agent's own thread, and everything slow on its worker."""
 
 from __future__ import annotations
 
@@ -12,39 +12,41 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.errors import BundleBusy, GitMemError
-from gitmem.hosts.hermes import maintenance
-from gitmem.hosts.hermes import tool_schemas as tools
-from gitmem.hosts.hermes.bundle_worker import TURN_CONTEXT, BundleWorker, write_origin
+from gitmem.hosts.brief import note_seen
+from gitmem.hosts.hermes import attribution, host
+from gitmem.hosts.hermes.files import HostFiles
 from gitmem.hosts.hermes.home import Home
-from gitmem.hosts.hermes.host_agent import HostAgent
+from gitmem.hosts.hermes.host import HostAgent, UserMessages, reader_of, sentence
 from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
-from gitmem.hosts.hermes.user_messages import UserMessages, sentence
 from gitmem.hosts.tools import calls
-from gitmem.hosts.tools.table import HERMES_PREFIX
+from gitmem.hosts.tools.table import HERMES_PREFIX, offered_by
 from gitmem.memory import review
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.capture.transcripts import cut, transcripts_of
-from gitmem.memory.conversation import Call, Turn, clean, messages_in
-from gitmem.memory.exposure import RECALLED, Exposure
-from gitmem.memory.gate.admission import redacted
+from gitmem.memory.capture.transcripts import transcripts_of
+from gitmem.memory.conversation import Call, clean, messages_in
+from gitmem.memory.mirror.sections import PATIENCE
+from gitmem.memory.pending_facts import ANNOUNCED, SAID
+from gitmem.memory.session import Session
+from gitmem.memory.upkeep.jobs import start_due
 from gitmem.memory.worker import Worker
-from gitmem.okf.entries import shown_name
+from gitmem.okf.entries import CONCEPT
 
 if TYPE_CHECKING:
+    from gitmem.memory.capture.abandoned import AbandonedJournal
     from gitmem.memory.distill.compression import Compressed, Messages
     from gitmem.memory.memory import Memory
-    from gitmem.memory.origin import Origin, Trigger
-    from gitmem.memory.session import Session
+    from gitmem.memory.origin import Trigger
 
 _SHUTDOWN_WAIT = 1.9
 _TOOL_WAIT = 1.0
 _COMPRESS_WAIT = 0.2
 _RETRY = 15.0
 _T = TypeVar("_T")
+AGENT = "hermes home"
+"""The sessions of a home among the agents whose last visit is known; no MCP client has a name with a space."""
 _BUSY = "The memory store is busy. Your change is queued; retry to get the result."
 
 
@@ -53,54 +55,90 @@ class AgentRun:
 
     def __init__(
         self,
-        bundle: Memory,
+        memory: Memory,
         home: Home,
         session: SessionInfo,
         prefetcher: Prefetcher,
         messages: UserMessages,
         agent: HostAgent,
     ) -> None:
-        self._agent = agent
+        self.memory = memory
         self.session = session
-        self.bundle_worker = BundleWorker(
-            bundle, home, session, tell=messages.tell, flush_soon=self.flush_soon
-        )
-        self.worker = Worker(failed=self._job_failed, idle=self.bundle_worker.rest)
+        self.closed = False
+        """The host has left: hooks do nothing, but for a turn that is reported late."""
+        self._home, self._prefetcher, self._messages, self._agent = home, prefetcher, messages, agent
+        self._words = transcripts_of(memory.config)
+        self._files = HostFiles(memory, home)
+        self._lock = threading.RLock()
+        self._drivers: dict[str, Session] = {}
+        self._is_over = False
+        """The last commit is made."""
+        self._begun = ""
+        """The commit at which the host's prompt was made."""
+        self._closing = threading.Lock()
+        self.worker = Worker(failed=self._job_failed, idle=self._rest)
         self.asker = Worker(failed=self._job_failed)
         """For what waits for a model: meanwhile the worker goes on."""
-        self.closed = False
-        self._home = home
-        self._prefetcher = prefetcher
         prefetcher.noting = weakref.WeakMethod(self._recalled)  # it must not keep us
-        self._messages = messages
-        self._words = transcripts_of(bundle.config)
-        self._turn = (0, "")
-        self._closing = threading.Lock()
+        self.driver(session)
+
+    def driver(self, session: SessionInfo) -> Session:
+        """The driver of a session. Each has a journal of its own, so that every commit belongs to one session."""
+        with self._lock:
+            found = self._drivers.get(session.id)
+            if found is None:
+                reader = reader_of(self.memory.config, session)
+                # By the rules alone, whatever the settings say: a compaction does not wait for an endpoint.
+                found = Session(
+                    self.memory, session, reader=reader, flush_soon=self.flush_soon, by_rules=True
+                )
+                self._drivers[session.id] = found
+                found.prompt_was_built(self._begun)
+            found.buffer  # noqa: B018 (a full disk is reported when the session begins)
+            return found
 
     # Begin and end
 
     def start(self) -> None:
-        self.worker.submit(self._start).add_done_callback(self._look_at)
+        self._submit(self._start)
 
     def _start(self) -> None:
+        """Recover what a dead process left, take in what the host changed meanwhile, and write the host's files."""
         if self.closed:
             return
-        self.bundle_worker.start()
-        for session in self.bundle_worker.distilling.waiting():
-            self._ask_about(session)
+        self.memory.finish_pending()
+        self._safely(self.memory.recover_journals)
+        self._safely(lambda: self.memory.take_in_edits(strict=False))
+        self._commit("explicit")
+        left = attribution.left_over(self.memory)
+        try:
+            self._compare(patience=self._patience)
+            waiting = self._taken_over(left)
+            while left:
+                left.pop().discard()
+        finally:
+            for journal in left:
+                journal.release()
+        for driver in waiting:
+            if self._safely(driver.facts.finish_recorded):
+                self._compare()
+        self._prompt_was_built()
+        for driver in waiting:
+            if driver.facts.is_left:
+                self._ask(driver, lambda one=driver: one.facts.recorded("model"), is_over=True)  # type: ignore[misc]
         with contextlib.suppress(OSError):
             os.unlink(self._home.trouble)
-        if waiting := review.in_words(review.waiting(self.bundle_worker.bundle)):
-            self._messages.tell(waiting)
-        for failure in maintenance.failures(self.bundle_worker.bundle):
-            self._messages.tell(failure)
+        pending = review.in_words(review.waiting(self.memory))
+        for line in filter(None, (pending, *host.sync_failures(self.memory))):
+            self._messages.tell(line)
 
-    def _ask_about(self, session: str) -> None:
-        """Let a model distil a session that an earlier process left."""
-        distilling = self.bundle_worker.distilling
-        self._ask(
-            self.bundle_worker.known(session), lambda: distilling.recorded(session, "model"), is_over=True
-        )
+    def _taken_over(self, left: Sequence[AbandonedJournal]) -> list[Session]:
+        """The sessions of which dead processes left something to distil, which is noted as ours."""
+        found: dict[str, Session] = {}
+        for note in (note for journal in left for note in journal.records if note.kind in (SAID, ANNOUNCED)):
+            driver = found.setdefault(note.session, self.driver(self.memory.sessions.info(note.session)))
+            driver.facts.take_over(note)
+        return list(found.values())
 
     def shutdown(self) -> None:
         """The last commit, within two seconds; what is not done by then waits in the journal."""
@@ -122,76 +160,90 @@ class AgentRun:
                 self._job_failed(error)
 
     def _finish(self, known: Mapping[str, object]) -> None:
-        bundle = self.bundle_worker.bundle
-        tip = bundle.tip
+        tip = self.memory.tip
         try:
-            self.bundle_worker.finish(**known)
+            self._commit("shutdown")
+            # What a turn wrote that is never reported is taken in all the same.
+            self._compare(patience=self._patience, heard=True)
+            self._distil(self.session, "shutdown")
+            self._end(self.session, "shutdown", known)
+            note_seen(self.memory, AGENT)
         finally:
+            self._is_over = True
+            with self._lock:
+                for driver in self._drivers.values():
+                    driver.abandon()
+            self._say_notices()
             self._prefetcher.close()
-        maintenance.sync(bundle, self._home, fresh_is_enough=tip == bundle.tip)
-        bundle.tidy_in_background(maintenance.environment(bundle, self._home))
-        self.bundle_worker.rest()
+        env = host.environment(self.memory, self._home)
+        start_due(self.memory, env=env, changed=tip != self.memory.tip)
+        self._rest()
+
+    def _end(self, session: SessionInfo, trigger: Trigger, known: Mapping[str, Any]) -> None:
+        """Close a session, with what the host knows of it; one that left nothing has nothing to close."""
+        with self._lock:
+            driver = self._drivers.pop(session.id, None) or self.driver(session)
+        driver.end(trigger=trigger, **known)
+
+    def _rest(self) -> None:
+        """The worker's thread is about to end: give back what belongs to it."""
+        from gitmem.memory.indexing import Indexing
+
+        if self.memory.has_part(Indexing):
+            self.memory.index.close()
+        self.memory.repository.store.close()
 
     # Turns
 
-    def turn_begins(self, number: int, message: str) -> None:
+    def turn_begins(self, message: str) -> None:
         text = clean(message)
-        self._turn = (number, text)
-        session = self.session
-        if (model := self._agent.model) and model != session.model:
-            session = self.session = self.bundle_worker.session = replace(session, model=model)
-        context = {name: getattr(session, name) for name in TURN_CONTEXT}
-        turn = self._drive(session, lambda driver: driver.said(text)) or ""
-        self._safely(lambda: self.bundle_worker.notices.begin_turn(session.id, turn, text, context))
+        if (model := self._agent.model) and model != self.session.model:
+            self.session = replace(self.session, model=model)
+        self._drive(self.session, lambda driver: driver.said(text))
 
     def turn_ended(self, user: str, assistant: str, session_id: str, messages: Sequence[Any] | None) -> None:
         """Journal what is new of the conversation; the worker commits it."""
         session = self.session
-        if session_id and session_id != session.id:  # it ended before a switch and is told after it
+        if session_id and session_id != session.id:  # it ended before a switch and is reported after it
             session = replace(session, id=session_id, parent="", title="")
         copied = messages_in(messages)
-        turns = self._drive(session, lambda driver: driver.answered(assistant, user=user, messages=copied))
-        for turn in turns or ():
-            self._note_skills(session, turn.calls)
-            if turn.user or turn.answer:
-                self._said(session, turn)
-        self._safely(lambda: self.bundle_worker.notices.end_turn(clean(user)))
+
+        def record(driver: Session) -> None:
+            begun = _begun(driver)
+            for turn in driver.answered(assistant, user=user, messages=copied):
+                self._note_skills(driver, turn.calls, begun, turn.id)
+                if (turn.user or turn.answer) and not self.closed:
+                    driver.facts.said(turn.user, turn.answer)
+
+        self._drive(session, record)
         self.flush_soon("turn")
 
     def memory_written(self, action: str, target: str, content: str, metadata: Mapping[str, Any]) -> None:
         """The host's memory tool wrote its file: note who and why; the file itself says what."""
-        origin = self._origin(self.session, metadata)
         old = str(metadata.get("old_text") or "")
-        self._safely(lambda: self.bundle_worker.notices.post(action, target, content, old, origin))
-        if not self.closed:
-            self.worker.soon("compare", self.compare)
+        self._drive(
+            self.session,
+            lambda driver: attribution.note_write(driver, action, target, content, old, metadata),
+        )
+        self.worker.soon("compare", self.compare)
 
-    def _origin(self, session: SessionInfo, metadata: Mapping[str, Any]) -> Origin:
-        """Return who wrote something, and why: what the user said in the turn."""
-        number, said = self._turn
-        quoted = cut(" ".join(self._words.of_the_user(said).split()), 160)
-        reason = f"turn {number}: {quoted}" if quoted else f"turn {number}" if number else ""
-        return write_origin(self.bundle_worker.bundle, session, metadata, redacted(reason))
-
-    def _note_skills(self, session: SessionInfo, calls: Sequence[Call]) -> None:
+    def _note_skills(self, driver: Session, called: Sequence[Call], begun: str, turn: str = "") -> None:
         """Calls of the host's skill tools say who wrote a skill, and who read it."""
-        for call in calls:
+        for call in called:
             if call.name == "skill_manage" and (skill := call.argument("name")):
-                content = (
-                    call.argument("content") or call.argument("new_string") or call.argument("file_content")
-                )
-                origin = self._origin(session, {"tool_name": call.name})
-                self._safely(partial(self.bundle_worker.notices.post_skill, skill, content, origin))
-        if read := {name for call in calls if call.name == "skill_view" and (name := call.argument("name"))}:
-            self._safely(lambda: self.bundle_worker.note_skills_read(session, read))
+                words = map(call.argument, ("content", "new_string", "file_content"))
+                attribution.note_skill(driver, skill, next(filter(None, words), ""), begun, turn)
+        read = {name for call in called if call.name == "skill_view" and (name := call.argument("name"))}
+        if read:
+            ends = tuple(f"/{name.rpartition('/')[2]}/SKILL.md" for name in read)
+            paths = [path for path, _ in self.memory.tree().files("skills") if path.endswith(ends)]
+            driver.showed([(path, CONCEPT) for path in paths])
 
     def _recalled(self, entries: Entries) -> None:
-        """A turn was given these entries: their names go to the journal, and the worker keeps their texts in mind."""
+        """A turn was given these entries."""
         session = self.session
-        names = "\n".join(dict.fromkeys(shown_name(path, key) for path, key in entries))
-        self._drive(session, lambda driver: driver.happened(RECALLED, entries=names))
-        exposure = self.bundle_worker.bundle.part(Exposure)
-        self.worker.submit(lambda: exposure.was_shown(session.id, entries)).add_done_callback(self._look_at)
+        if not self.closed:  # the last commit is behind it on the worker
+            self._submit(lambda: self.driver(session).showed(entries))
 
     def delegated(self, task: str, result: str, child_session: str) -> None:
         self._drive(self.session, lambda driver: driver.delegated(task, result, child_session))
@@ -205,57 +257,54 @@ class AgentRun:
     def before_compression(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
         session, copied = self.session, messages_in(messages)
-        self._note_skills(session, self._drive(session, lambda driver: driver.called(copied)) or ())
-        done = self.worker.submit(lambda: self.bundle_worker.compress(session, copied))
+        self._drive(session, lambda driver: self._note_skills(driver, driver.called(copied), _begun(driver)))
+        done = self.worker.submit(lambda: self._compress(session, copied))
         self.worker.soon("compare", self.compare)
-        self._ask(session, lambda: copied, is_over=False)
+        facts = self.driver(session).facts
+        self._ask(self.driver(session), lambda: copied, is_over=False)
         try:
             return done.result(_COMPRESS_WAIT).text
         except StillRunning:
             done.add_done_callback(self._look_at)
-            number, text = self._safely(lambda: self.bundle_worker.announce(session, copied)) or (0, "")
-            done.add_done_callback(lambda end: self._stored(number, end))
+            number, text = self._safely(lambda: facts.announce(copied)) or (0, "")
+            # Where the commit failed, the facts that the host heard of wait on disk.
+            done.add_done_callback(lambda end: None if end.exception() else facts.stored(number))
             # Where the commit is being made just now, nothing is new any more, and it has the answer.
-            return text or self._answer(done)
+            return text or _answer(done)
         except Exception as error:  # noqa: BLE001 (the host compresses all the same)
             self._job_failed(error)
             return ""
 
-    def _answer(self, compressing: Future[Compressed]) -> str:
-        try:
-            return compressing.result(_COMPRESS_WAIT).text
-        except Exception:  # noqa: BLE001 (it is looked at elsewhere; the host compresses all the same)
-            return ""
+    def _compress(self, session: SessionInfo, messages: Messages) -> Compressed:
+        # All that was heard up to here is known, and the host reads its files again right after.
+        self._compare(heard=True)
+        driver = self.driver(session)
+        driver.resume()
+        return driver.facts.compress(messages)
 
-    def _stored(self, announced: int, commit: Future[Any]) -> None:
-        """Facts that the host heard of are committed; where that failed, they wait on disk."""
-        if not commit.exception():
-            self.bundle_worker.distilling.stored(announced)
-
-    def _said(self, session: SessionInfo, turn: Turn) -> None:
-        if not self.closed:
-            self._safely(lambda: self.bundle_worker.distilling.said(session.id, turn.user, turn.answer))
-
-    def _ask(self, session: SessionInfo, messages: Callable[[], Messages], *, is_over: bool) -> None:
+    def _ask(self, driver: Session, messages: Callable[[], Messages], *, is_over: bool) -> None:
         """Let a model distil these messages, where one is configured; what it finds is committed by the worker."""
-        if not self.bundle_worker.distilling.asks_a_model:
+        if not driver.facts.asks_a_model:
             return
-        trigger: Trigger = "session-end" if is_over else "pre-compress"
+
+        def keep(facts: Sequence[Any]) -> None:
+            if self._is_over:
+                return  # the next start asks again
+            with self._lock:  # a session that has ended opens its journal again
+                self._drivers.setdefault(driver.id, driver)
+            if driver.facts.keep_found(facts, is_over=is_over):
+                self._compare()
 
         def ask() -> None:
-            facts = self.bundle_worker.ask_model(session, messages())
-            keeping = self.worker.submit(
-                lambda: self.bundle_worker.keep_found(session, facts, is_over=is_over, trigger=trigger)
-            )
-            keeping.add_done_callback(self._look_at)
+            if not self._is_over:
+                facts = driver.facts.ask_model(messages())
+                self._submit(lambda: keep(facts))
 
         self.asker.submit(ask).add_done_callback(self._look_at)
 
-    def _close(self, session: SessionInfo, *, is_over: bool, known: Mapping[str, object]) -> None:
-        """A session is left while the process goes on."""
-        self.bundle_worker.distil(session, "session-end")
-        if is_over:
-            self.bundle_worker.end(session, "session-end", **known)
+    def _distil(self, session: SessionInfo, trigger: Trigger) -> None:
+        if self.driver(session).facts.finish(trigger):
+            self._compare()
 
     def _known(self, session: SessionInfo) -> dict[str, object]:
         """The title that the host gave a session meanwhile; asked on the host's own thread."""
@@ -266,42 +315,45 @@ class AgentRun:
         """The agent goes on under another id, or under the same one with another conversation."""
         session = self.session
         self._drive(session, lambda driver: driver.conversation_was_cut())
+        self._prefetcher.switch(new_session)
         if new_session == session.id:
             if rewound:
-                said = "The user took back the last part."
-                self._drive(session, lambda driver: driver.record_observation(said, "Undo"))
+                self._drive(session, lambda driver: driver.was_rewound())
             elif reason == "compression":
-                self.worker.soon("prompt", self.bundle_worker.prompt_was_rebuilt)
-            self._prefetcher.switch(new_session)
+                self.worker.soon("prompt", self._prompt_was_built)
             return
         # A new or a resumed conversation does not descend from the one that the user left.
         follows = reason in ("branch", "compression") or (not reason and not reset)
         self.session = replace(
             session, id=new_session, parent=parent if follows else "", title="", started=""
         )
-        self.bundle_worker.session = self.session
         if follows:
-            self.bundle_worker.hearing.follow(new_session, session.id)
-            self.bundle_worker.bundle.part(Exposure).goes_on(new_session, session.id)
-        self._prefetcher.switch(new_session)
+            self._drive(self.session, lambda driver: driver.goes_on_from(session.id))
         self.flush_soon("session-end")
-        talk = self.bundle_worker.distilling.talk(session.id)
-        is_over = reason != "compression" or reset
-        known = self._known(session)
-        closed = self.worker.submit(lambda: self._close(session, is_over=is_over, known=known))
-        closed.add_done_callback(self._look_at)
-        self._ask(session, lambda: talk, is_over=True)
-        self.worker.soon("prompt", self.bundle_worker.prompt_was_rebuilt)
+        left, known = self.driver(session), self._known(session)
+        talk = left.facts.talk()
+
+        def close() -> None:
+            self._distil(session, "session-end")
+            if reason != "compression" or reset:
+                self._end(session, "session-end", known)
+
+        self._submit(close)
+        self._ask(left, lambda: talk, is_over=True)
+        self.worker.soon("prompt", self._prompt_was_built)
+
+    def session_ends(self, messages: Sequence[Any]) -> None:
+        """Not the end: it comes at every compaction, and before the last turn is reported. So it only commits."""
+        self._drive(self.session, lambda driver: driver.heard(messages))
+        self.flush_soon("session-end")
 
     # Tools
 
     def tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer as a JSON string. Waits at most a second for the worker, and says `queued` then."""
-        if self.closed:
-            return tools.refuse(name, "this session is over")
         session = self.session
         done = self.worker.submit(lambda: self._called(session, name, arguments))
-        if tools.keeps(name):
+        if name == f"{HERMES_PREFIX}remember":
             self.flush_soon("explicit")
         try:
             return done.result(_TOOL_WAIT)
@@ -313,58 +365,110 @@ class AgentRun:
 
     def _called(self, session: SessionInfo, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer of a tool, on the worker."""
-        bundle, own = self.bundle_worker.bundle, name.removeprefix(HERMES_PREFIX)
-        if name not in tools.names(bundle.config):
+        own = name.removeprefix(HERMES_PREFIX)
+        if own == name or own not in [row.name for row in offered_by(self.memory.config, "hermes")]:
             return json.dumps({"error": f"There is no tool {name!r} here."})
         if own in ("undo", "snapshot"):
-            self.bundle_worker.flush("explicit")
-        answer = calls.run(own, arguments, bundle, self.bundle_worker.driver(session), prefix=HERMES_PREFIX)
+            self._commit("explicit")
+            self._compare()
+        answer = calls.run(own, arguments, self.memory, self.driver(session), prefix=HERMES_PREFIX)
         if own == "undo":
-            self.bundle_worker.compare()
-        return json.dumps(answer.value, ensure_ascii=False)
+            self._compare()
+        return answer.as_json()
 
-    # Inside
-
-    def _drive(self, session: SessionInfo, hook: Callable[[Session], _T]) -> _T | None:
-        """Let the driver of a session do something on the agent's thread; None where that failed."""
-
-        def work() -> _T:
-            with self.bundle_worker.driving(session) as driver:
-                return hook(driver)
-
-        return self._safely(work)
-
-    def _safely(self, work: Callable[[], _T]) -> _T | None:
-        """Run work on the agent's thread; a full disk is reported, and stops nothing."""
-        try:
-            return work()
-        except (GitMemError, OSError) as error:
-            self._messages.tell(sentence(error))
-            return None
-
-    def session_ends(self, messages: Sequence[Any]) -> None:
-        """Not the end: it comes at every compaction, and before the last turn is told. So it only commits."""
-        self.bundle_worker.hearing.messages(self.session.id, messages_in(messages))
-        self.flush_soon("session-end")
+    # The worker
 
     def flush_soon(self, trigger: Trigger) -> None:
         if not self.closed:
             self.worker.soon(f"flush {trigger}", lambda: self._flush(trigger))
 
     def _flush(self, trigger: Trigger) -> None:
-        if not self.bundle_worker.closed:
-            self.bundle_worker.flush(trigger, compare=False)
+        if not self._is_over:
+            self._commit(trigger)
             self.compare()
+
+    def _commit(self, trigger: Trigger) -> None:
+        """Commit what waits in the journals; one of a session that was left, and that holds no more, is given back."""
+        with self._lock:
+            drivers = list(self._drivers.items())
+        for name, driver in drivers:
+            waits = driver.waits
+            driver.flush(trigger, everything=False)
+            with self._lock:
+                if not waits and name != self.session.id and driver.is_idle:
+                    self._drivers.pop(name, None)
+                    driver.leave()
+        note_seen(self.memory, AGENT)
+        self._say_notices()
+
+    @property
+    def _patience(self) -> float:
+        """Return how long a change of the host's files waits for a report where this provider has none to give.
+
+        A session that begins or is over explains nothing more: only another provider could.
+        """
+        with self._lock:
+            own = [driver.buffer.writer for driver in self._drivers.values()]
+        return PATIENCE if attribution.has_others(self.memory, own) else 0.0
 
     def compare(self) -> None:
         """The host's files and the bundle, in both directions; on the worker."""
-        if self.bundle_worker.closed:
+        if self._is_over:
             return
-        if self.bundle_worker.compare().waiting:
+        if self._compare():
             self.worker.later(2.1, "compare", self.compare)
-        self.worker.soon("index", self.bundle_worker.bring_index_up)
+        # So that a search of the model finds it done; where it cannot be done, the search says so.
+        self.worker.soon("index", lambda: self._safely(self.memory.index.current))
 
-    def _look_at(self, done: Any) -> None:
+    def _compare(self, *, patience: float = PATIENCE, heard: bool = False) -> bool:
+        """Compare at once; True where a change waits for its report. With `heard` no turn of ours is open."""
+        with self._lock:
+            own = {driver.buffer.writer: driver for driver in self._drivers.values()}
+        over = list(own) if heard else ()
+        self._files.reports = lambda: attribution.reports(self.memory, over=over)
+        done = self._files.look(patience=patience)
+        for driver in own.values():
+            attribution.settle(driver, self._files.used, skills=not self._files.skills_wait)
+        self._say_notices()
+        return done.waiting
+
+    def _prompt_was_built(self) -> None:
+        """The host read its files: later events are under this prompt."""
+        self._begun = self.memory.tip
+        with self._lock:
+            for driver in self._drivers.values():
+                driver.prompt_was_built(self._begun)
+
+    def _say_notices(self) -> None:
+        notices, self.memory.notices = self.memory.notices, []
+        for notice in notices:
+            self._messages.tell(str(notice))
+
+    # Inside
+
+    def _drive(self, session: SessionInfo, hook: Callable[[Session], object]) -> None:
+        """Let the driver of a session do something on the agent's thread."""
+        self._safely(lambda: self._driven(session, hook))
+
+    def _driven(self, session: SessionInfo, hook: Callable[[Session], object]) -> None:
+        with self._lock:
+            driver = self.driver(session)
+            hook(driver)
+            if self._is_over:
+                driver.abandon()  # too late for this process: the next start commits it
+
+    def _safely(self, work: Callable[[], _T]) -> _T | None:
+        """Run something whose failure is reported, and stops nothing: a full disk, a damaged file."""
+        try:
+            return work()
+        except (GitMemError, OSError) as error:
+            self._messages.tell(sentence(error))
+            return None
+
+    def _submit(self, work: Callable[[], object]) -> None:
+        self.worker.submit(work).add_done_callback(self._look_at)
+
+    def _look_at(self, done: Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else None
         if isinstance(error, Exception):
             self._job_failed(error)
@@ -374,3 +478,15 @@ class AgentRun:
         self._messages.tell(sentence(error))
         if isinstance(error, BundleBusy) and not self.closed:
             self.worker.later(_RETRY, "flush turn", lambda: self._flush("turn"))
+
+
+def _begun(driver: Session) -> str:
+    """The beginning of the oldest open turn: a call of the skill tool is reported with its turn."""
+    return driver.turns[0].begun if driver.turns else ""
+
+
+def _answer(compressing: Future[Compressed]) -> str:
+    try:
+        return compressing.result(_COMPRESS_WAIT).text
+    except Exception:  # noqa: BLE001 (it is looked at elsewhere; the host compresses all the same)
+        return ""

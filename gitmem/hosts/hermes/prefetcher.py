@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitMemError
 from gitmem.files import read_file
 from gitmem.hosts.hermes.home import Home, open_home
-from gitmem.memory.curated.host_files import NAMES
 from gitmem.memory.find.prefetch import Prefetch
+from gitmem.memory.mirror.sections import NAMES, parse
 from gitmem.okf.entries import EntryKey
+from gitmem.state import MIRROR
 from gitmem.world import World
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Prefetcher:
         self._prepared_for: frozenset[str] = frozenset()
         self._turn = 0
         self.noting: Callable[[], Callable[[Entries], None] | None] = lambda: None
-        """Who gets the entries that a turn was given, while there is somebody."""
+        """The receiver of the entries that a turn was given, while there is one."""
         # Hosts drop providers without a word, and the thread knows only the lookup: so it ends with us.
         weakref.finalize(self, _end, self._prefetch, self._lookup, 0.0)
 
@@ -56,7 +57,7 @@ class Prefetcher:
         if not words or not self._is_due():
             return ""
         if not words <= self._prepared_for or self._prefetch.ready(self._turn) is None:
-            # Behind a lookup that takes this long (the index of a large memory is being made) nobody waits again.
+            # Behind a lookup that takes this long (the index of a large memory is being built) no turn waits again.
             idle = self._prefetch.settle(_PATIENCE / 10)
             self._prepare(words, query)
             if idle:
@@ -115,8 +116,9 @@ class _Lookup:
         if self._bundle is None:
             self._bundle = open_home(self._home, self._world)
         self._index = self._bundle.index.current()
+        block = "\n".join([self._block, *self._edited_out(self._bundle)])
         found = context(
-            self._bundle, query, session=self._session, block=self._block, reader=self._reader, noted=False
+            self._bundle, query, session=self._session, block=block, reader=self._reader, noted=False
         )
         self.shown = {
             **dict(list(self.shown.items())[-3:]),
@@ -130,6 +132,16 @@ class _Lookup:
         if self._bundle is not None:
             self._bundle.repository.store.close()
         self._index = self._bundle = None
+
+    def _edited_out(self, bundle: Memory) -> list[str]:
+        """The entries that were taken out of the host's files and that the bundle still has: they are not recalled."""
+        found: list[str] = []
+        with contextlib.suppress(GitMemError):  # a file that cannot be read is reported by the mirror
+            for target, name in NAMES.items():
+                agreed = str(bundle.state.read_json(MIRROR, f"hermes-{target}").get("text", ""))
+                now = parse(self._host_file(name).encode(), name)
+                found += [text for text in parse(agreed.encode(), name) if text not in now]
+        return found
 
     def _host_file(self, name: str) -> str:
         with contextlib.suppress(GitMemError, OSError):
@@ -146,9 +158,9 @@ def _end(prefetch: Prefetch, lookup: _Lookup, patience: float) -> None:
 
 def _words(query: str, now: datetime) -> frozenset[str]:
     """The words that tell one question from another; none where there is nothing to look up."""
-    from gitmem.memory.find.context import Prompt
+    from gitmem.memory.find.context import TurnQuestion
     from gitmem.text.words import STOP, WORD, fold
 
-    if not Prompt.of(query, now=now):
+    if not TurnQuestion.of(query, now=now):
         return frozenset()
     return frozenset(WORD.findall(fold(query))) - STOP

@@ -6,13 +6,12 @@ The ones that fail silently are looked at first of all.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem import resources
@@ -21,8 +20,9 @@ from gitmem.files import read_file, read_settings, replacement
 from gitmem.hosts import connect
 from gitmem.hosts.connect import Check, Profile, Steps
 from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_home
+from gitmem.hosts.hermes.host import sync_failures
 from gitmem.memory.opening import config_for
-from gitmem.state import HOST_LINK, HOST_STATE, LocalState
+from gitmem.state import HOST_LINK, MIRROR, LocalState
 from gitmem.world import World, real_world
 
 if TYPE_CHECKING:
@@ -40,22 +40,15 @@ _CONFIG = Profile(
 _SHIM_FILES = ("__init__.py", "cli.py", "plugin.yaml")
 _OFFERED = ("recall_mode", "transcripts", "auto_sync", "enforce_host_files")
 
-_PROBE = (
-    "import json, sys\n"
-    "found = {'python': sys.executable}\n"
-    "try:\n"
-    "    import gitmem.hosts.hermes.provider\n"
-    "    found['gitmem'] = True\n"
-    "except Exception as error:\n"
-    "    found['gitmem'] = False\n"
-    "    found['why'] = f'{type(error).__name__}: {error}'\n"
-    "try:\n"
-    "    import agent.memory_provider\n"
-    "    found['host'] = True\n"
-    "except Exception:\n"
-    "    found['host'] = False\n"
-    "print(json.dumps(found))\n"
-)
+# Two lines: `yes`, or why gitmem cannot be imported; and whether there is a host.
+_PROBE = """
+for name in ("gitmem.hosts.hermes.provider", "agent.memory_provider"):
+    try:
+        __import__(name)
+        print("yes")
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}".replace(chr(10), " "))
+"""
 
 
 # --- connect and disconnect ------------------------------------------------------------------------------
@@ -84,7 +77,7 @@ def install(home: Home, world: World) -> Steps:
 
 
 def _make_bundle(home: Home, world: World, report: Steps) -> Memory:
-    from gitmem.hosts.hermes.host_link import link
+    from gitmem.hosts.hermes.files import link
     from gitmem.memory.upkeep.create import create
 
     os.makedirs(home.path, exist_ok=True)
@@ -103,23 +96,18 @@ def _make_bundle(home: Home, world: World, report: Steps) -> Memory:
 
 def _import(bundle: Memory, home: Home, report: Steps) -> None:
     """Take in the host's files as the first commits, and write what the bundle has for them."""
-    from gitmem.hosts.hermes import write_notices
-    from gitmem.hosts.hermes.memory_files import HostFiles
-    from gitmem.hosts.hermes.skill_files import SkillFiles
+    from gitmem.hosts.hermes.files import HostFiles
 
-    first = not bundle.state.has(HOST_STATE)
-    files = HostFiles.of(bundle, home)
-    done = files.compare(lambda: write_notices.everybody(bundle), patience=0.0, importing=first)
-    skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files).compare(importing=first)
-    taken = done.taken + skills.taken
+    first = not any(name.startswith("hermes-") for name in bundle.state.keys(MIRROR))
+    done = HostFiles(bundle, home).look(patience=0.0, first=first)
+    taken = done.taken
     if taken:
         commits = "1 commit" if taken == 1 else f"{taken} commits"
         report.did(f"took in {home.memories} and {home.skills} ({commits})")
     else:
         report.already("the bundle has what is in MEMORY.md, USER.md and the agent's own skills")
-    if done.written or skills.written:
-        names = [*done.written, *(f"skills/{name}" for name in skills.written)]
-        report.did(f"wrote {', '.join(names[:5])} from the bundle")
+    if done.written:
+        report.did(f"wrote {', '.join(done.written[:5])} from the bundle")
 
 
 def _write_shim(home: Home, report: Steps) -> None:
@@ -173,15 +161,17 @@ def provider_of(home: Home, world: World) -> str:
 def check(home: Home, world: World) -> list[Check]:
     """Every step of an installation, in the order in which they depend on each other."""
     found: list[Check] = []
-    for look in (_home, _config, _shim, _environment, _bundle, _backup, _trouble, _journal, _sync, _profiles):
-        if look in (_backup, _journal, _sync) and any(one.name == "bundle" and not one.ok for one in found):
-            continue  # said once
+    for look in (_home, _config, _shim, _environment, _bundle, _trouble, _profiles):
         try:
             found += look(home, world)
         except (GitMemError, OSError) as error:
             hint = _install(home, world) if isinstance(error, BundleNotFound) else getattr(error, "hint", "")
-            found.append(Check(look.__name__.strip("_"), False, str(error), hint or "Repair that first."))
+            found.append(_bad(look.__name__.strip("_"), str(error), hint or "Repair that first."))
     return found
+
+
+def _bad(name: str, what: str, fix: str) -> Check:
+    return Check(name, False, what, fix)
 
 
 def _install(home: Home, world: World) -> str:
@@ -195,28 +185,20 @@ def _install(home: Home, world: World) -> str:
 
 
 def _home(home: Home, world: World) -> Iterator[Check]:
-    there = os.path.isdir(home.path)
-    yield Check(
-        "home",
-        there,
-        home.path if there else f"There is no directory {home.path}.",
-        "" if there else _install(home, world),
-    )
+    if os.path.isdir(home.path):
+        yield Check("home", True, home.path)
+    else:
+        yield _bad("home", f"There is no directory {home.path}.", _install(home, world))
 
 
 def _config(home: Home, world: World) -> Iterator[Check]:
-    named = provider_of(home, world)
+    named, fix = provider_of(home, world), _install(home, world)
     if named == PROVIDER:
         yield Check("config", True, f"memory.provider is {PROVIDER}")
     elif named:
-        yield Check(
-            "config",
-            False,
-            f"memory.provider is {named}: Hermes runs one provider at a time.",
-            _install(home, world),
-        )
+        yield _bad("config", f"memory.provider is {named}: Hermes runs one provider at a time.", fix)
     else:
-        yield Check("config", False, "config.yaml names no memory provider.", _install(home, world))
+        yield _bad("config", "config.yaml names no memory provider.", fix)
 
 
 def _shim(home: Home, world: World) -> Iterator[Check]:
@@ -224,150 +206,94 @@ def _shim(home: Home, world: World) -> Iterator[Check]:
     if all(data is None for data in present):
         what = f"There is no plugin in {home.shim}: Hermes then runs without gitmem and says nothing."
         # A cloned profile has the configuration and the memories, but no plugins.
-        yield Check("plugin", False, what, _install(home, world))
+        yield _bad("plugin", what, _install(home, world))
     elif present != [shim_file(name) for name in _SHIM_FILES]:
-        yield Check(
-            "plugin", False, f"The plugin in {home.shim} is of another version.", _install(home, world)
-        )
+        yield _bad("plugin", f"The plugin in {home.shim} is of another version.", _install(home, world))
     else:
         yield Check("plugin", True, home.shim)
 
 
-def _environment(_home: Home, world: World) -> Iterator[Check]:
-    """Yield whether the Hermes that people start can import this gitmem."""
-    python = hermes_python(world.env)
+def _environment(_: Home, world: World) -> Iterator[Check]:
+    """Look whether the Hermes that people start can import this gitmem."""
+    name, python = "environment", _hermes_python(world.env)
     if not python:
-        yield Check(
-            "environment",
-            False,
-            "`hermes` is not on PATH, so its Python environment cannot be checked.",
-            "Install gitmem into the environment of Hermes: pip install hermes-gitmem",
-        )
+        what = "`hermes` is not on PATH, so its Python environment cannot be checked."
+        yield _bad(name, what, "Install gitmem into the environment of Hermes: pip install hermes-gitmem")
         return
-    seen = _probe(python)
-    if not seen.get("gitmem"):
-        why = str(seen.get("why") or "it cannot be started")
-        yield Check(
-            "environment",
-            False,
-            f"Hermes runs with {python}, which has no working gitmem ({why}).",
-            f"{python} -m pip install hermes-gitmem",
-        )
-    elif not seen.get("host"):
-        yield Check(
-            "environment", False, f"{python} has no hermes-agent.", "Check which `hermes` is started."
-        )
-    else:
-        yield Check("environment", True, f"Hermes runs with {python}, which has gitmem")
-
-
-def hermes_python(env: Mapping[str, str]) -> str:
-    """The interpreter that the `hermes` command starts; empty where there is none to be found."""
-    program = shutil.which("hermes", path=env.get("PATH"))
-    beside = os.path.join(os.path.dirname(sys.executable), "hermes")
-    program = program or (beside if os.path.exists(beside) else None)
-    if program is None:
-        return ""
-    try:
-        with open(program, "rb") as file:
-            first = file.read(4096).split(b"\n", 2)
-    except OSError:
-        return ""
-    line = first[0].decode("utf-8", "replace").removeprefix("#!").strip()
-    if line.endswith("/sh") and len(first) > 1:  # a long path is started by way of sh
-        line = first[1].decode("utf-8", "replace").replace("'''exec'", "").strip().split('"$0"')[0].strip()
-    words = line.strip().strip("'\"").split()
-    return words[-1] if words and "python" in os.path.basename(words[-1]) else ""
-
-
-def _probe(python: str) -> dict[str, Any]:
     try:
         done = subprocess.run(
             [python, "-P", "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
         )
-        found = json.loads(done.stdout.strip().splitlines()[-1])
-    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        gitmem, host = done.stdout.strip().splitlines()[-2:]
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        gitmem, host = "it cannot be started", "yes"
+    if gitmem != "yes":
+        what = f"Hermes runs with {python}, which has no working gitmem ({gitmem})."
+        yield _bad(name, what, f"{python} -m pip install hermes-gitmem")
+    elif host != "yes":
+        yield _bad(name, f"{python} has no hermes-agent.", "Check which `hermes` is started.")
+    else:
+        yield Check(name, True, f"Hermes runs with {python}, which has gitmem")
+
+
+def _hermes_python(env: Mapping[str, str]) -> str:
+    """The interpreter that the `hermes` command starts; empty where there is none to be found."""
+    beside = os.path.join(os.path.dirname(sys.executable), "hermes")
+    program = shutil.which("hermes", path=env.get("PATH")) or beside
+    try:
+        with open(program, "rb") as file:
+            first = file.read(4096).decode("utf-8", "replace").split("\n", 2)
+    except OSError:
+        return ""
+    line = first[0].removeprefix("#!").strip()
+    if line.endswith("/sh") and len(first) > 1:  # a long path is started by way of sh
+        line = first[1].replace("'''exec'", "").strip().split('"$0"')[0]
+    words = line.strip().strip("'\"").split()
+    return words[-1] if words and "python" in os.path.basename(words[-1]) else ""
 
 
 def _bundle(home: Home, world: World) -> Iterator[Check]:
+    from gitmem.hosts.hermes.files import linked_home
+    from gitmem.memory.capture.abandoned import pending_count
+
     root = bundle_root(home, world)
     bundle = open_home(home, world)
     try:
-        count = len(bundle.file_paths())
-        yield Check("bundle", True, f"{root}, {count:,} files")
-        from gitmem.hosts.hermes.host_link import linked_home
-
+        yield Check("bundle", True, f"{root}, {len(bundle.file_paths()):,} files")
         linked = linked_home(bundle)
         if linked is None or os.path.realpath(linked.path) != os.path.realpath(home.path):
-            yield Check(
-                "link", False, "A restore would not reach the files of this home.", _install(home, world)
+            yield _bad("link", "A restore would not reach the files of this home.", _install(home, world))
+        git_dir = bundle.repository.git_dir
+        if os.path.basename(git_dir) == ".git":
+            yield _bad(
+                "backup",
+                f"`hermes backup` leaves out every directory named .git, {git_dir} too, and so the history.",
+                f"mv {git_dir} {root}.git && echo 'gitdir: ../{os.path.basename(root)}.git' > {root}/.git",
             )
+        waiting = pending_count(bundle.journal_dir)
+        yield Check("journal", True, f"{waiting} events wait to be committed" if waiting else "nothing waits")
+        for sentence in sync_failures(bundle):
+            yield _bad("sync", sentence, "Look at `gitmem status`.")
     finally:
         bundle.repository.store.close()
 
 
-def _backup(home: Home, world: World) -> Iterator[Check]:
-    from gitmem.git.setup import git_dir_of
-
-    root = bundle_root(home, world)
-    git_dir = git_dir_of(root) if os.path.isdir(root) else None
-    if git_dir is not None and os.path.basename(git_dir) == ".git":
-        yield Check(
-            "backup",
-            False,
-            f"`hermes backup` leaves out every directory named .git, {git_dir} too, and so the history.",
-            f"mv {git_dir} {root}.git && echo 'gitdir: ../{os.path.basename(root)}.git' > {root}/.git",
-        )
-
-
 def _trouble(home: Home, _: World) -> Iterator[Check]:
-    said = read_file(home.trouble)
-    if said:
-        text = said.decode("utf-8", "replace").strip()
-        yield Check(
-            "last session", False, f"The last session ran without gitmem: {text}", "Repair that first."
-        )
-
-
-def _journal(home: Home, world: World) -> Iterator[Check]:
-    from gitmem.memory.capture.abandoned import pending_count
-
-    bundle = open_home(home, world)
-    waiting = pending_count(bundle.journal_dir)
-    bundle.repository.store.close()
-    yield Check("journal", True, f"{waiting} events wait to be committed" if waiting else "nothing waits")
-
-
-def _sync(home: Home, world: World) -> Iterator[Check]:
-    from gitmem.hosts.hermes.maintenance import failures
-
-    bundle = open_home(home, world)
-    told = failures(bundle)
-    bundle.repository.store.close()
-    for sentence in told:
-        yield Check("sync", False, sentence, "Look at `gitmem status`.")
+    if said := (read_file(home.trouble) or b"").decode("utf-8", "replace").strip():
+        yield _bad("last session", f"The last session ran without gitmem: {said}", "Repair that first.")
 
 
 def _profiles(home: Home, world: World) -> Iterator[Check]:
     """A cloned profile is configured for gitmem and has no plugin: it runs without, and says nothing."""
-    try:
-        names = sorted(os.listdir(home.profiles))
-    except OSError:
-        return
+    names = sorted(os.listdir(home.profiles)) if os.path.isdir(home.profiles) else ()
     for name in names:
         other = Home(os.path.join(home.profiles, name))
         with contextlib.suppress(GitMemError):
-            if provider_of(other, world) != PROVIDER:
-                continue
-            if not os.path.isfile(os.path.join(other.shim, "__init__.py")):
-                yield Check(
-                    f"profile {name}",
-                    False,
-                    f"The profile {name} is set to gitmem and has no plugin, so it runs without, silently.",
-                    f"Run `gitmem connect hermes --profile {shlex.quote(name)}`.",
-                )
+            has_shim = os.path.isfile(os.path.join(other.shim, "__init__.py"))
+            if provider_of(other, world) == PROVIDER and not has_shim:
+                what = f"The profile {name} is set to gitmem and has no plugin, so it runs without, silently."
+                fix = f"Run `gitmem connect hermes --profile {shlex.quote(name)}`."
+                yield _bad(f"profile {name}", what, fix)
 
 
 # --- what Hermes asks a provider for: `hermes memory setup`, `status` and `backup` -------------------------
@@ -377,8 +303,7 @@ def short_status(home: Home) -> dict[str, Any]:
     """A few lines for `hermes memory status`."""
     world = real_world()
     found: dict[str, Any] = {}
-    quick: tuple[Callable[[Home, World], Iterator[Check]], ...] = (_shim, _bundle, _backup, _trouble)
-    for look in quick:
+    for look in (_shim, _bundle, _trouble):
         try:
             for one in look(home, world):
                 found[one.name] = one.what if one.ok else f"✗ {one.what} {one.fix}".strip()
@@ -435,7 +360,7 @@ def set_up(home: Home) -> None:
 
 def outside_paths(home: Home) -> list[str]:
     """The bundle and its history, where they lie outside the home that a backup walks."""
-    from gitmem.git.setup import git_dir_of
+    from gitmem.git.git_directory import git_dir_of
 
     root = bundle_root(home, real_world())
     if not os.path.isdir(root):

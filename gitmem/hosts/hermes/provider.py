@@ -7,12 +7,11 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
 from gitmem.hosts.hermes.home import PROVIDER, Home, open_home, real_home
-from gitmem.hosts.hermes.user_messages import UserMessages, sentence
+from gitmem.hosts.hermes.host import HostAgent, UserMessages, reader_of, sentence, session_info, sync_first
 from gitmem.hosts.loop.provider import MemoryProvider
 from gitmem.world import real_world
 
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
     from gitmem.config import Config
     from gitmem.hosts.hermes.agent_run import AgentRun
     from gitmem.hosts.hermes.prefetcher import Prefetcher
-    from gitmem.memory.capture.recorder import SessionInfo
 
 # Discovery imports this module at every `hermes memory status`: the rest is imported when a session begins.
 
 SHIM_VERSION = 1
-"""What the installed shim must say; it is raised when the shim has to be written anew."""
+"""What the installed shim must say; it is raised when the shim has to be rewritten."""
 
 
 def _host_class() -> type:
@@ -80,35 +78,35 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._messages.speak()
 
     def _begin(self, home: Home, session_id: str, kwargs: Mapping[str, Any]) -> None:
-        from gitmem.hosts import whats_new
-        from gitmem.hosts.hermes import maintenance
-        from gitmem.hosts.hermes.agent_run import AgentRun
-        from gitmem.hosts.hermes.bundle_worker import last_tip
-        from gitmem.hosts.hermes.host_agent import HostAgent
-        from gitmem.hosts.hermes.host_link import link
-        from gitmem.hosts.hermes.host_read import HostRead
+        from gitmem.hosts.brief import brief, last_seen
+        from gitmem.hosts.hermes.agent_run import AGENT, AgentRun
+        from gitmem.hosts.hermes.files import link
         from gitmem.hosts.hermes.prefetcher import Prefetcher
-        from gitmem.hosts.hermes.prompt import system_prompt
-        from gitmem.hosts.hermes.users import reader_of
-        from gitmem.memory.curated.prompt_block import unconfirmed
+        from gitmem.hosts.hermes.prompt import HostRead, system_prompt
+        from gitmem.memory.curated.prompt_block import about_user, unconfirmed
+        from gitmem.memory.origin import page_of
         from gitmem.memory.review import at_a_glance
 
         world = real_world().with_hermes_home(home.path)
         bundle = open_home(home, world)
-        agent = HostAgent(kwargs)
-        session = replace(_session(bundle.config, session_id, kwargs), model=agent.model)
+        session = session_info(bundle.config, session_id, kwargs)
         is_primary = str(kwargs.get("agent_context") or "primary") == "primary"
         came: list[str] = []
         if is_primary:
             link(bundle, home)
             read = HostRead(home)
-            maintenance.sync_first(bundle, home)
+            sync_first(bundle, home)
             came = read.missed(bundle, kwargs.get("warning_callback"))
-        since = whats_new.since(bundle, last_tip(bundle))
+        since = brief(bundle, last_seen(bundle, AGENT))
         # Where the host shows the user nothing of ours, the agent has to say what waits.
         is_heard = callable(self._messages.listener)
         self._make_block = lambda: system_prompt(
-            bundle.config, since, unconfirmed(bundle), "" if is_heard else at_a_glance(bundle), came
+            bundle.config,
+            since,
+            unconfirmed(bundle),
+            "" if is_heard else at_a_glance(bundle),
+            came,
+            about_user(bundle, page_of(bundle.config, session)),
         )
         self._block = system_prompt(bundle.config, since, came=came)
         self._is_stale = True
@@ -118,7 +116,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._prefetcher = Prefetcher(home, world, bundle.config, session.id, reader)
         if not is_primary:
             return  # a subagent or a cron job: it reads, and never writes
-        self._run = AgentRun(bundle, home, session, self._prefetcher, self._messages, agent)
+        self._run = AgentRun(bundle, home, session, self._prefetcher, self._messages, HostAgent(kwargs))
         self._run.start()
         if self._shim < SHIM_VERSION:
             self._messages.tell(
@@ -134,7 +132,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
     # The prompt and recall
 
     def system_prompt_block(self) -> str:
-        """Short, and the same bytes until the host builds its prompt anew, at a compaction."""
+        """Short, and the same bytes until the host rebuilds its prompt, at a compaction."""
         self._messages.speak()
         self._renew_block()
         return self._block
@@ -151,9 +149,9 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     # Capture
 
-    def on_turn_start(self, turn_number: int, message: str, **_: Any) -> None:
+    def on_turn_start(self, turn_number: int, message: str, **_: Any) -> None:  # noqa: ARG002 (the host's signature)
         if run := self._running():
-            run.turn_begins(turn_number, message)
+            run.turn_begins(message)
             self._messages.speak()
 
     def sync_turn(
@@ -209,25 +207,30 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """The tools that the settings allow; also before `initialize`, and never an error."""
-        from gitmem.hosts.hermes.tool_schemas import schemas
+        from gitmem.hosts.tools.table import HERMES_PREFIX, offered_by
 
         try:
-            return schemas(self._config())
+            rows = [row.for_model(HERMES_PREFIX) for row in offered_by(self._config(), "hermes")]
+            found: list[dict[str, Any]] = json.loads(
+                json.dumps(rows)
+            )  # the host's own, to change as it likes
+            return found
         except Exception:  # noqa: BLE001 (raising here would take the host's whole memory down)
             return []
 
     def handle_tool_call(self, tool_name: str, args: Mapping[str, Any] | None = None, **_: Any) -> str:
         """A JSON string, whatever happens."""
-        from gitmem.hosts.hermes.tool_schemas import refuse
-
         self._messages.speak()
-        if self._error:
-            return json.dumps({"error": self._error}, ensure_ascii=False)
+        if run := self._running():
+            return run.tool(tool_name, dict(args) if isinstance(args, Mapping) else {})
+        refused = f"{tool_name} is not possible here: "
         if self._run is not None:
-            return self._run.tool(tool_name, dict(args) if isinstance(args, Mapping) else {})
-        if self._prefetcher is not None:
-            return refuse(tool_name, "only the main agent writes to its memory")
-        return json.dumps({"error": "gitmem has not begun."})
+            why = refused + "this session is over."
+        elif self._prefetcher is not None:
+            why = refused + "only the main agent writes to its memory."
+        else:
+            why = self._error or "gitmem has not begun."
+        return json.dumps({"error": why}, ensure_ascii=False)
 
     # Setup
 
@@ -290,21 +293,3 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             os.makedirs(os.path.dirname(home.trouble), exist_ok=True)
             with open(home.trouble, "w", encoding="utf-8") as file:
                 file.write(self._error + "\n")
-
-
-def _session(config: Config, session_id: str, kwargs: Mapping[str, Any]) -> SessionInfo:
-    from gitmem.hosts.hermes.users import known_users
-    from gitmem.memory.capture.recorder import SessionInfo
-    from gitmem.memory.capture.transcripts import transcripts_of
-
-    identity = str(kwargs.get("agent_identity") or "")
-    return SessionInfo(
-        session_id,
-        parent=str(kwargs.get("parent_session_id") or ""),
-        agent=identity if identity not in ("", "default") else config.agent_id,
-        machine=config.machine,
-        platform=str(kwargs.get("platform") or ""),
-        source="hermes",
-        title=transcripts_of(config).of_the_agent(str(kwargs.get("session_title") or "")),
-        **known_users(kwargs),
-    )

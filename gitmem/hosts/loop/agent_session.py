@@ -8,12 +8,12 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UsageError
-from gitmem.hosts.loop.prompt import GUIDANCE, Prompt, Slots
+from gitmem.hosts.loop.prompt import GUIDANCE, NUDGE, SAVE_A_SKILL, TOOL_CALLS, AgentPrompt, Slots
 
 if TYPE_CHECKING:
     from gitmem.hosts.loop.manager import MemoryManager
     from gitmem.hosts.loop.provider import Message, Schema
-    from gitmem.memory.distill.by_model import Model
+    from gitmem.memory.endpoint import ChatModel
 
 _SLOTS = ("identity", "guidance", "system", "skills", "context_files")
 
@@ -79,12 +79,12 @@ class AgentSession:
 
     @property
     def id(self) -> str:
-        builtin = self._manager.builtin
-        return builtin.session_id if builtin is not None and self._has_memory else self._named
+        driver = self._manager.driver
+        return driver.id if driver is not None and self._has_memory else self._named
 
     # A turn
 
-    def turn(self, user: str) -> Prompt:
+    def turn(self, user: str) -> AgentPrompt:
         """Return what goes to the model for what the user says: the frozen part, what is recalled, the tools."""
         if not self._open or self._slots is None:
             raise UsageError("The session is not open: enter it by `with`.")
@@ -97,7 +97,7 @@ class AgentSession:
         nudge = self._nudge()
         self._calls = 0
         whole = "\n\n".join(part for part in (user, recalled, nudge) if part)
-        return Prompt(self._turn, self._slots.text, user, whole, tuple(self.tools()), recalled)
+        return AgentPrompt(self._turn, self._slots.text, user, whole, tuple(self.tools()), recalled)
 
     def tools(self) -> list[Schema]:
         """The tools of the memory that this session may use."""
@@ -130,8 +130,8 @@ class AgentSession:
     def tool_result(self, name: str, arguments: Any, result: str) -> None:
         """A tool of your own returned this: it is recorded, and what is remembered of it is known to come from there."""
         self._calls += 1
-        if self._writes and self._manager.builtin is not None:
-            self._manager.call(self._manager.builtin, "record_call", name, arguments, result)
+        if self._writes:
+            self._manager.record_call(name, arguments, result)
 
     def done(self, assistant: str, messages: Sequence[Message] | None = None) -> None:
         """The turn is over. It is in the journal when this returns; commits are made behind it."""
@@ -147,14 +147,14 @@ class AgentSession:
     def compress(self, messages: Sequence[Message]) -> str:
         """Before messages are forgotten: their durable facts are kept, and the frozen part is rebuilt.
 
-        Gives what whoever summarizes them should know.
+        Gives what the model that summarizes them should know.
         """
         told = self._manager.on_pre_compress(messages) if self._writes else ""
         self._history = []
         self._slots = self._built()
         return told
 
-    def review(self, messages: Sequence[Message], model: Model) -> Future[int]:
+    def review(self, messages: Sequence[Message], model: ChatModel) -> Future[int]:
         """Let a model look back at a conversation, with nothing but the tools that keep something; in the background.
 
         Gives how many calls it made.
@@ -178,32 +178,27 @@ class AgentSession:
         return self._has_memory and self._known["agent_context"] == "primary"
 
     def _nudge(self) -> str:
-        builtin = self._manager.builtin
+        memory = self._manager.memory
         offered = {one["name"] for one in self.tools()} if self._writes else set()
-        if builtin is None:
-            return ""
-        due = builtin.memory.nudge(self._turn) if "memory" in offered else ""
-        return due or (builtin.memory.skills.nudge(self._calls) if "skill_manage" in offered else "")
+        interval = memory.config.nudge_interval if memory is not None else 0
+        if "revise" in offered and interval and self._turn % interval == 0:
+            return NUDGE
+        return SAVE_A_SKILL if "skill_manage" in offered and self._calls >= TOOL_CALLS else ""
 
     def _built(self) -> Slots:
         """The stable part of the prompt, from the state of this moment."""
         moment = self._moment()
         if not self._has_memory:
             return Slots(**{**self._texts, "guidance": ""}, moment=moment)
-        builtin, manager = self._manager.builtin, self._manager
-        blocks = manager.call(builtin, "blocks") if builtin is not None else None
-        memory, user = blocks or ("", "")
-        guidance = self._texts["guidance"] if self.tools() else ""
-        provider = manager.build_system_prompt()
-        texts = {**self._texts, "guidance": guidance}
-        if not texts["skills"] and builtin is not None:
-            texts["skills"] = manager.call(builtin, "skill_index") or ""
-        return Slots(**texts, provider=provider, memory=memory, user=user, moment=moment)
+        manager = self._manager
+        memory, user = manager.blocks()
+        texts = {**self._texts, "guidance": self._texts["guidance"] if self.tools() else ""}
+        texts["skills"] = texts["skills"] or manager.skill_index()
+        return Slots(**texts, provider=manager.build_system_prompt(), memory=memory, user=user, moment=moment)
 
     def _moment(self) -> str:
-        builtin = self._manager.builtin
-        if builtin is None:
-            return f"Platform: {self._platform}" if self._platform else ""
-        day = builtin.memory.world.clock().astimezone(builtin.memory.world.zone)
-        platform = f"\nPlatform: {self._platform}" if self._platform else ""
-        return f"The session began on {day:%A}, {day:%Y-%m-%d}.{platform}"
+        lines = [f"Platform: {self._platform}"] if self._platform else []
+        if (memory := self._manager.memory) is not None:
+            day = memory.world.clock().astimezone(memory.world.zone)
+            lines.insert(0, f"The session began on {day:%A}, {day:%Y-%m-%d}.")
+        return "\n".join(lines)

@@ -1,17 +1,20 @@
-"""The manager: the built-in memory and at most one other provider, and no failure of either that an agent would see."""
+"""The manager: our memory and at most one other provider, and no failure of either that an agent would see."""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as StillRunning
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from gitmem.hosts.loop.curated_provider import BUILTIN, CuratedProvider
 from gitmem.hosts.loop.provider import MemoryProvider, Message, Schema
-from gitmem.hosts.loop.recalled import build_memory_context_block, sanitize_context
+from gitmem.hosts.tools import calls
+from gitmem.hosts.tools.table import TOOLS, offered_by
+from gitmem.memory.session import Session
 from gitmem.memory.worker import Worker
+from gitmem.safety.fence import fence, sanitize
 
 if TYPE_CHECKING:
     from gitmem.hosts.loop.agent_session import AgentSession
@@ -20,17 +23,22 @@ if TYPE_CHECKING:
 
 RESERVED = frozenset(
     (
-        *("memory", "session_search", "skill_manage", "skill_view", "skills_list", "todo", "clarify"),
+        *("memory", "remember", "revise", "skill_manage", "skill_view", "skills_list", "todo", "clarify"),
         *("read_file", "write_file", "patch", "search_files", "terminal", "process", "execute_code"),
         *("delegate_task", "cronjob", "web_search", "web_extract"),
     )
 )
 """Names of tools that no other provider may have: they are the agent's own."""
+BUILTIN = "builtin"
+_KNOWN = ("agent", "model", "platform", "parent", "user", "chat", "chat_type")
 _MOST_WARNINGS = 100
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the direction in which text is shown."""
+_T = TypeVar("_T")
 
 
 class MemoryManager:
-    """An agent's memory. Every hook of every provider is called; an exception of one is a warning."""
+    """An agent's memory. Every hook reaches our session and the other provider; an exception is a warning."""
 
     def __init__(
         self,
@@ -43,68 +51,105 @@ class MemoryManager:
         reader: Reader | None = None,
     ) -> None:
         """`warn` hears each warning when it comes; `reserved` are the names of the agent's own tools."""
+        self.memory = memory
+        self.provider: MemoryProvider | None = None
+        """The one beside our own memory."""
+        self.driver: Session | None = Session(memory, reader=reader) if memory is not None else None
+        """Our session: not open before one begins, and for an agent that only reads."""
         self.warnings: list[str] = []
+        self._reader = reader
         self._warn = warn
         self._reserved = frozenset(reserved)
         self._prefetch_wait = prefetch_wait
         self._shutdown_wait = shutdown_wait
-        self._providers: list[MemoryProvider] = []
-        self._tools: dict[str, tuple[MemoryProvider, Schema]] = {}
+        self._tools: dict[str, Schema] = {}
+        """The tools of the other provider."""
         self._worker = Worker(failed=lambda error: self.note("The memory", error))
         self._turn = 0
-        self._stuck: dict[str, threading.Thread] = {}
+        self._block = ""
+        self._stuck: threading.Thread | None = None
         self._closed = False
-        self.builtin = CuratedProvider(memory, reader=reader) if memory is not None else None
-        if self.builtin is not None:
-            self._add(self.builtin)
 
-    # Providers
-
-    @property
-    def providers(self) -> tuple[MemoryProvider, ...]:
-        return tuple(self._providers)
+    # The other provider, and tools
 
     def add_provider(self, provider: MemoryProvider) -> bool:
         """Take in another provider; one that is not the first is rejected, with a warning."""
-        name = self._name(provider)
-        others = [self._name(one) for one in self._providers if one is not self.builtin]
-        if name == BUILTIN or others:
-            because = f"{others[0]} is there already" if others else "that name is taken"
+        name = _name(provider)
+        there = f"{_name(self.provider)} is there already" if self.provider is not None else ""
+        because = there or ("that name is taken" if name == BUILTIN else "")
+        if not because and not self._asked(provider, "is_available"):
+            because = "it is not available"
+        if because:
             self._tell(f"The memory provider {name} was not added: {because}.")
             return False
-        if not self.call(provider, "is_available"):
-            self._tell(f"The memory provider {name} was not added: it is not available.")
-            return False
-        self._add(provider)
+        self.provider = provider
+        found = self._asked(provider, "get_tool_schemas")
+        for schema in map(_bare, found if isinstance(found, list) else ()):
+            self._learn_tool(name, schema)
         return True
 
-    def _add(self, provider: MemoryProvider) -> None:
-        self._providers.append(provider)
-        self._learn_tools(provider)
+    def _learn_tool(self, provider: str, schema: Schema | None) -> None:
+        if schema is None:
+            self._tell(f"A tool of {provider} has no name: it was left out.")
+            return
+        name = str(schema["name"])
+        is_taken = name in self._tools or name in [one["name"] for one in self._ours()]
+        if name in self._reserved or is_taken:
+            because = "that name is reserved" if name in self._reserved else "there is one already"
+            self._tell(f"The tool {name} of {provider} was left out: {because}.")
+        else:
+            self._tools[name] = schema
 
-    def _learn_tools(self, provider: MemoryProvider) -> None:
-        found = self.call(provider, "get_tool_schemas")
-        for given in found if isinstance(found, list) else ():
-            schema = _bare(given)
-            if schema is None:
-                self._tell(f"A tool of {self._name(provider)} has no name: it was left out.")
-                continue
-            name = str(schema["name"])
-            if provider is not self.builtin and name in self._reserved:
-                self._tell(f"The tool {name} of {self._name(provider)} was left out: that name is reserved.")
-            elif self._tools.setdefault(name, (provider, schema))[0] is not provider:
-                self._tell(f"The tool {name} of {self._name(provider)} was left out: there is one already.")
+    def _ours(self) -> list[Schema]:
+        """Our tools as the settings of this moment allow them; without a store nothing is revised."""
+        if self.memory is None:
+            return []
+        config = self.memory.config
+        has_store = config.memory_enabled or config.user_profile_enabled
+        rows = [row for row in offered_by(config, "loop") if has_store or row.name != "revise"]
+        found: list[Schema] = json.loads(json.dumps([row.for_model() for row in rows]))
+        return found
 
     def tool_schemas(self) -> list[Schema]:
-        """Every tool, each once; those of the settings of this moment."""
-        if self.builtin is not None:
-            known = {row.name for row in self.builtin.tools()}
-            mine = {name for name, (provider, _) in self._tools.items() if provider is self.builtin}
-            return [schema for name, (_, schema) in self._tools.items() if name not in mine or name in known]
-        return [schema for _, schema in self._tools.values()]
+        """Every tool, each once."""
+        return [*self._ours(), *self._tools.values()]
 
     def has_tool(self, name: str) -> bool:
-        return name in self._tools
+        return name in [one["name"] for one in self.tool_schemas()]
+
+    def handle_tool_call(self, name: str, args: Mapping[str, Any] | None = None, **kwargs: Any) -> str:
+        """Return what a tool answers, as a JSON string, whatever happens."""
+        given = dict(args) if isinstance(args, Mapping) else {}
+        if not self.has_tool(name):
+            return json.dumps({"error": f"There is no tool {name!r} here."})
+        try:
+            if name not in self._tools:
+                return self._called(name, given)
+            assert self.provider is not None
+            answer: object = self.provider.handle_tool_call(name, given, **kwargs)
+        except Exception as error:  # noqa: BLE001 (the agent's turn goes on)
+            whose = _name(self.provider) if name in self._tools else BUILTIN
+            self.note(f"{whose} failed in {name}", error)
+            return json.dumps(
+                {"error": f"{name} failed: {error or type(error).__name__}"}, ensure_ascii=False
+            )
+        if not isinstance(answer, str):
+            self._tell(f"{_name(self.provider)} answered {name} with something that is no text.")
+            answer = json.dumps(answer, ensure_ascii=False, default=str)
+        return _sanitized(answer)
+
+    def _called(self, name: str, given: Mapping[str, Any]) -> str:
+        assert self.memory is not None
+        assert self.driver is not None
+        if TOOLS[name].reads:
+            self.driver.flush_for_search()
+        elif not self.driver.is_open:
+            return json.dumps({"error": f"{name} is not possible here: only the main agent writes."})
+        answer = calls.run(name, given, self.memory, self.driver)
+        if written := answer.written:
+            metadata = {"tool_name": "memory", "old_text": written.old_text}
+            self._other("on_memory_write", written.action, written.target, written.content, metadata)
+        return answer.as_json()
 
     # One session
 
@@ -115,53 +160,81 @@ class MemoryManager:
         return AgentSession(self, session, **known)
 
     def initialize_all(self, session_id: str, **kwargs: Any) -> None:
-        for one in self._providers:
-            self.call(one, "initialize", session_id, **kwargs)
+        self._safely("initialize", lambda memory: self._begin(memory, session_id, kwargs))
+        self._other("initialize", session_id, **kwargs)
+
+    def _begin(self, memory: Memory, session_id: str, kwargs: Mapping[str, Any]) -> None:
+        known: dict[str, Any] = {name: str(kwargs[name]) for name in _KNOWN if kwargs.get(name)}
+        # The worker commits behind every turn.
+        self.driver = Session(memory, session_id, reader=self._reader, flush_soon=lambda _: None, **known)
+        if str(kwargs.get("agent_context") or "primary") == "primary":
+            self.driver.start()
+            if title := kwargs.get("title"):  # one that is refused does not cost the session
+                self.driver.annotate(title=str(title))
+
+    def blocks(self) -> tuple[str, str]:
+        """MEMORY and USER as they are frozen now; the session records which state that was."""
+        return self._safely("blocks", self._freeze) or ("", "")
+
+    def _freeze(self, memory: Memory) -> tuple[str, str]:
+        from gitmem.memory.curated.prompt_block import freeze
+        from gitmem.memory.curated.store import TARGETS
+
+        assert self.driver is not None
+        self._block = self.driver.prompt_block() if self.driver.is_open else memory.prompt_block()
+        known, user = (freeze(memory, targets=(target,), user=self.driver.page).text for target in TARGETS)
+        return known, user
+
+    def skill_index(self) -> str:
+        """The skills as they are listed in the prompt of this machine's sessions."""
+        from gitmem.world import platform_name
+
+        return self._safely("skill_index", lambda memory: memory.skills.index(platform=platform_name())) or ""
 
     def build_system_prompt(self) -> str:
-        """The blocks of the providers beside the built-in one, whose own have slots of their own."""
-        others = [one for one in self._providers if one is not self.builtin]
-        blocks = (self.call(one, "system_prompt_block") for one in others)
-        return "\n\n".join(
-            sanitize_context(block) for block in blocks if isinstance(block, str) and block.strip()
-        )
+        """The block of the other provider; our own has slots of its own."""
+        block = self._other("system_prompt_block")
+        return sanitize_context(block) if isinstance(block, str) and block.strip() else ""
 
     # One turn
 
     def on_turn_start(self, turn_number: int, message: str, **kwargs: Any) -> None:
         self._turn = turn_number
-        self._each("on_turn_start", turn_number, message, **kwargs)
+        self._driven("on_turn_start", lambda session: session.said(message))
+        self._other("on_turn_start", turn_number, message, **kwargs)
 
     def prefetch_all(self, query: str, *, session_id: str = "") -> str:
-        """Return what the providers recall for this turn, fenced. One that hangs recalls nothing, now and until it is
-        back.
-        """
-        found = [self._prefetched(one, query, session_id) for one in self._providers]
-        return build_memory_context_block("\n\n".join(text for text in found if text))
+        """Return what is recalled for this turn, fenced. A provider that hangs recalls nothing until it is back."""
+        ours = self._safely("prefetch", lambda memory: self._recalled(memory, query))
+        found = [sanitize_context(ours), self._prefetched(query, session_id)]
+        return build_memory_context_block("\n\n".join(text.strip() for text in found if text.strip()))
 
-    def _prefetched(self, provider: MemoryProvider, query: str, session_id: str) -> str:
-        if provider is self.builtin:
-            return sanitize_context(self.call(provider, "prefetch", query)).strip()
-        name, turn = self._name(provider), self._turn
-        stuck = self._stuck.get(name)
-        if stuck is not None and stuck.is_alive():
+    def _recalled(self, memory: Memory, query: str) -> str:
+        config = memory.config
+        is_due = config.context_cadence > 0 and (self._turn - 1) % config.context_cadence == 0
+        if self.driver is None or config.recall_mode == "tools" or config.context_budget <= 0 or not is_due:
             return ""
-        answers: list[tuple[int, object]] = []
+        return self.driver.context(query, block=self._block).lines
+
+    def _prefetched(self, query: str, session_id: str) -> str:
+        if self.provider is None or (self._stuck is not None and self._stuck.is_alive()):
+            return ""
+        turn, answers = self._turn, list[tuple[int, object]]()
 
         def work() -> None:
-            text = self.call(provider, "prefetch", query, session_id=session_id)
-            answers.append((turn, text))
+            answers.append((turn, self._other("prefetch", query, session_id=session_id)))
 
-        thread = self._stuck[name] = threading.Thread(
-            target=work, name=f"gitmem-prefetch-{name}", daemon=True
-        )
+        thread = self._stuck = threading.Thread(target=work, name="gitmem-prefetch-other", daemon=True)
         thread.start()
         thread.join(self._prefetch_wait)
-        # An answer that is not there by now is of a turn that has passed when it comes: nobody looks at it.
-        text = next((text for made, text in answers if made == self._turn), "")
         if thread.is_alive():
-            self._tell(f"{name} did not recall anything in time: the turn goes on without.")
-        return sanitize_context(text).strip()
+            self._tell(f"{_name(self.provider)} did not recall anything in time: the turn goes on without.")
+        # An answer that is late is of a turn that has passed: it is dropped.
+        return sanitize_context(next((text for made, text in answers if made == self._turn), ""))
+
+    def record_call(self, name: str, arguments: Any, result: str) -> None:
+        """A tool of the agent's own returned this: it was heard."""
+        self._driven("record_call", lambda session: session.returned(name, arguments, result))
 
     def sync_all(
         self,
@@ -173,95 +246,67 @@ class MemoryManager:
     ) -> None:
         """A turn is over. Ours is in the journal when this returns; the rest is the worker's."""
         copied = list(messages) if messages is not None else None
-        if self.builtin is not None:
-            mine = self.builtin
-            self.call(mine, "sync_turn", user, assistant)
-            self._worker.soon("settle", lambda: self.call(mine, "settle"))
-        for one in self._providers:
-            if one is not self.builtin:
-                self._later(one, "sync_turn", user, assistant, session_id=session_id, messages=copied)
-                self._later(one, "queue_prefetch", user, session_id=session_id)
-
-    def _later(self, provider: MemoryProvider, hook: str, *args: Any, **kwargs: Any) -> None:
-        self._worker.submit(lambda: self.call(provider, hook, *args, **kwargs))
-
-    def handle_tool_call(self, name: str, args: Mapping[str, Any] | None = None, **kwargs: Any) -> str:
-        """Return what a tool answers, as a JSON string, whatever happens."""
-        found = self._tools.get(name)
-        if found is None:
-            return json.dumps({"error": f"There is no tool {name!r} here."})
-        provider, given = found[0], dict(args) if isinstance(args, Mapping) else {}
-        try:
-            answer: object = provider.handle_tool_call(name, given, **kwargs)
-        except Exception as error:  # noqa: BLE001 (the agent's turn goes on)
-            self.note(f"{self._name(provider)} failed in {name}", error)
-            return json.dumps(
-                {"error": f"{name} failed: {error or type(error).__name__}"}, ensure_ascii=False
+        self._driven("sync_turn", lambda session: session.answered(assistant, user=user))
+        self._worker.soon("settle", lambda: self._driven("settle", self._settle))
+        if self.provider is not None:
+            self._worker.submit(
+                lambda: self._other("sync_turn", user, assistant, session_id=session_id, messages=copied)
             )
-        if not isinstance(answer, str):
-            self._tell(f"{self._name(provider)} answered {name} with something that is no text.")
-            answer = json.dumps(answer, ensure_ascii=False, default=str)
-        if name == "memory" and provider is self.builtin:
-            self._tell_of_write(given, answer)
-        return answer if provider is self.builtin else _sanitized(answer)
+            self._worker.submit(lambda: self._other("queue_prefetch", user, session_id=session_id))
 
-    def _tell_of_write(self, given: Mapping[str, Any], answer: str) -> None:
-        """The other provider hears what the memory tool did."""
-        if not json.loads(answer).get("success"):
-            return
-        target = str(given.get("target") or "memory")
-        for one in given.get("operations") or [given]:
-            metadata = {"tool_name": "memory", "old_text": str(one.get("old_text") or "")}
-            words = str(one.get("action")), target, str(one.get("content") or "")
-            for provider in self._providers:
-                if provider is not self.builtin:
-                    self.call(provider, "on_memory_write", *words, metadata)
+    def _settle(self, session: Session) -> None:
+        """Behind a turn: commit it, and bring the index up, so that the next turn finds it done."""
+        session.flush("turn")
+        if self.memory is not None:
+            self.memory.index.current()
 
     # The life of a session
 
     def on_pre_compress(self, messages: Sequence[Message]) -> str:
-        """Return what the providers have to say to whoever summarizes these messages."""
+        """Return what the providers have to say to the model that summarizes these messages."""
         copied = list(messages)
-        found = [self.call(one, "on_pre_compress", copied) for one in self._providers]
+        ours = self._driven("on_pre_compress", lambda session: session.compress(copied).text)
+        found = [ours, self._other("on_pre_compress", copied)]
         return "\n\n".join(sanitize_context(text) for text in found if isinstance(text, str) and text.strip())
 
     def on_session_switch(self, new_session_id: str, **kwargs: Any) -> None:
-        self._each("on_session_switch", new_session_id, **kwargs)
+        self._other("on_session_switch", new_session_id, **kwargs)
 
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **kwargs: Any) -> None:
-        self._each("on_delegation", task, result, child_session_id=child_session_id, **kwargs)
+        self._driven("on_delegation", lambda session: session.delegated(task, result, child_session_id))
+        self._other("on_delegation", task, result, child_session_id=child_session_id, **kwargs)
 
     def on_session_end(self, messages: Sequence[Message]) -> None:
         """Hands over the last turns first, for as long as `shutdown_wait`."""
         self.flush_pending(self._shutdown_wait)
-        self._each("on_session_end", list(messages))
+        copied = list(messages)
+        self._driven("on_session_end", lambda session: session.end(copied))
+        self._other("on_session_end", copied)
 
     def flush_pending(self, timeout: float) -> bool:
         """Wait for the worker; False where that takes longer."""
         try:
             self._worker.submit(lambda: None).result(timeout)
         except StillRunning:
-            self._tell("A memory provider is busy: what it was told last is not waited for.")
+            self._tell("A memory provider is busy: its last turns are not waited for.")
             return False
         return True
 
     def shutdown_all(self) -> None:
-        """Every provider, the last one first, each for as long as `shutdown_wait`; once is enough."""
+        """The other provider first, for as long as `shutdown_wait`, then our session; once is enough."""
         if self._closed:
             return
         self._closed = True
         self._worker.forget_timed()
-        for one in reversed(self._providers):
+        if self.provider is not None:
             thread = threading.Thread(
-                target=self.call,
-                args=(one, "shutdown"),
-                name="gitmem-shutdown",
-                daemon=True,
+                target=self._other, args=("shutdown",), name="gitmem-shutdown", daemon=True
             )
             thread.start()
-            thread.join(self._shutdown_wait if one is not self.builtin else None)
+            thread.join(self._shutdown_wait)
             if thread.is_alive():
-                self._tell(f"{self._name(one)} did not shut down in time.")
+                self._tell(f"{_name(self.provider)} did not shut down in time.")
+        self._driven("shutdown", lambda session: session.end())
 
     def __enter__(self) -> MemoryManager:
         return self
@@ -271,23 +316,33 @@ class MemoryManager:
 
     # Inside
 
-    def _each(self, hook: str, *args: Any, **kwargs: Any) -> None:
-        for one in self._providers:
-            self.call(one, hook, *args, **kwargs)
+    def _driven(self, hook: str, work: Callable[[Session], _T]) -> _T | None:
+        """Let our session do something, where it is open."""
+        session = self.driver
+        return (
+            self._safely(hook, lambda _: work(session)) if session is not None and session.is_open else None
+        )
 
-    def call(self, provider: MemoryProvider, hook: str, /, *args: Any, **kwargs: Any) -> Any:
-        """Return what a method of a provider gives; None, and a warning, where it raises or is not there."""
+    def _safely(self, hook: str, work: Callable[[Memory], _T]) -> _T | None:
+        """Ask our memory for something; None, and a warning, where that fails."""
+        if self.memory is None:
+            return None
         try:
-            return getattr(provider, hook)(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 (a provider is somebody else's code)
-            self.note(f"{self._name(provider)} failed in {hook}", error)
+            return work(self.memory)
+        except Exception as error:  # noqa: BLE001 (the agent's turn goes on)
+            self.note(f"{BUILTIN} failed in {hook}", error)
             return None
 
-    def _name(self, provider: MemoryProvider) -> str:
+    def _other(self, hook: str, /, *args: Any, **kwargs: Any) -> Any:
+        return self._asked(self.provider, hook, *args, **kwargs) if self.provider is not None else None
+
+    def _asked(self, provider: MemoryProvider, hook: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a method of a provider; None, and a warning, where it raises or is not there."""
         try:
-            return str(provider.name)
-        except Exception:  # noqa: BLE001 (a provider is somebody else's code)
-            return type(provider).__name__
+            return getattr(provider, hook)(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 (a provider is foreign code)
+            self.note(f"{_name(provider)} failed in {hook}", error)
+            return None
 
     def note(self, what: str, error: Exception) -> None:
         self._tell(f"{what}: {error or type(error).__name__}")
@@ -301,8 +356,21 @@ class MemoryManager:
             self._warn(sentence)
 
 
+# --- what a provider returns, on its way to the model ------------------------------------------------------
+
+
+def build_memory_context_block(recalled: object) -> str:
+    """Recalled text as a block that says it is data; nothing where there is none, or where it is no text."""
+    return fence(recalled) if isinstance(recalled, str) and recalled.strip() else ""
+
+
+def sanitize_context(text: object) -> str:
+    """A text without anything that opens or closes such a block, or turns the order of its characters around."""
+    return _TURNS.sub("", sanitize(text)) if isinstance(text, str) else ""
+
+
 def _sanitized(answer: str) -> str:
-    """Return what another provider answers, without what could end the fence or turn the text around; escapes included."""
+    """The answer of another provider, without what could end the fence or turn the text around; escapes included."""
     try:
         return json.dumps(_without_marks(json.loads(answer)), ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -315,6 +383,13 @@ def _without_marks(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {sanitize_context(key): _without_marks(one) for key, one in value.items()}
     return list(map(_without_marks, value)) if isinstance(value, list) else value
+
+
+def _name(provider: MemoryProvider | None) -> str:
+    try:
+        return str(provider.name)  # type: ignore[union-attr]
+    except Exception:  # noqa: BLE001 (a provider is foreign code)
+        return type(provider).__name__
 
 
 def _bare(schema: object) -> Schema | None:

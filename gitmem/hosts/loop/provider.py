@@ -71,11 +71,11 @@ class MemoryProvider(ABC):
         content: str,  # noqa: ARG002
         metadata: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> None:
-        """The built-in memory tool wrote something; `old_text` is in the metadata."""
+        """Something was written to MEMORY or USER; `old_text` is in the metadata."""
         return
 
     def on_pre_compress(self, messages: Sequence[Message]) -> str:  # noqa: ARG002 (for those who distil)
-        """Messages are about to be forgotten; what is given goes to whoever summarizes them."""
+        """Messages are about to be forgotten; the answer goes to the model that summarizes them."""
         return ""
 
     def on_session_switch(

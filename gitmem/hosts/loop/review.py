@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.loop.recalled import sanitize_context
+from gitmem.hosts.loop.manager import sanitize_context
 
 if TYPE_CHECKING:
     from gitmem.hosts.loop.agent_session import AgentSession
     from gitmem.hosts.loop.provider import Message
-    from gitmem.memory.distill.by_model import Model
+    from gitmem.memory.endpoint import ChatModel
 
-KEEPING = ("memory", "skill_manage")
+KEEPING = ("remember", "revise", "skill_manage")
 """The tools of a review."""
 _ASK = (
     "Look back at the conversation below. Keep what a later session needs, with the tools you have: what the user prefers "
@@ -26,7 +26,7 @@ _MOST_CALLS = 8
 _LONGEST = 40_000
 
 
-def review(session: AgentSession, messages: Sequence[Message], model: Model) -> Future[int]:
+def review(session: AgentSession, messages: Sequence[Message], model: ChatModel) -> Future[int]:
     """Return how many calls the model made; on a thread of its own, and never an error that anybody has to catch."""
     done: Future[int] = Future()
     copied = list(messages)
@@ -36,7 +36,7 @@ def review(session: AgentSession, messages: Sequence[Message], model: Model) -> 
             return
         try:
             done.set_result(_looked_back(session, copied, model))
-        except Exception as error:  # noqa: BLE001 (a model is somebody else's code)
+        except Exception as error:  # noqa: BLE001 (a model is foreign code)
             session.note("The review", error)
             done.set_result(0)
 
@@ -44,7 +44,7 @@ def review(session: AgentSession, messages: Sequence[Message], model: Model) -> 
     return done
 
 
-def _looked_back(session: AgentSession, messages: Sequence[Message], model: Model) -> int:
+def _looked_back(session: AgentSession, messages: Sequence[Message], model: ChatModel) -> int:
     tools = [{"type": "function", "function": one} for one in session.tools() if one["name"] in KEEPING]
     if not tools:
         return 0

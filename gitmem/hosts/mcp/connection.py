@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BundleNotFound, GitMemError
+from gitmem.hosts.brief import last_seen, note_seen
 from gitmem.hosts.tools import calls
-from gitmem.hosts.tools.lines import in_lines
+from gitmem.hosts.tools.calls import ToolAnswer
 from gitmem.hosts.tools.table import TOOLS
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.opening import find_root, open_bundle
+from gitmem.memory.opening import find_root, is_trusted, of_others, open_bundle
 from gitmem.memory.session import Session
-from gitmem.state import MCP_CLIENTS
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _FREE = re.compile(r"[^\w.@+-]+")
 _LONGEST_NAME = 60
-_MOST_CLIENTS = 50
 
 
 class Connection:
@@ -46,10 +45,12 @@ class Connection:
     @property
     def memory(self) -> Memory:
         if self._memory is None:
-            root = find_root(self._world, self._chosen)
+            root = find_root(self._world, self._chosen, by_place=False)
+            if not is_trusted(self._world, root):
+                raise of_others(self._world, root)
             memory = open_bundle(self._world, root, "write")
             self._memory, self._place = memory, _place(memory)
-            self.last_seen = self.last_seen or str(memory.state.read_json(MCP_CLIENTS).get(self.client, ""))
+            self.last_seen = self.last_seen or last_seen(memory, self.client)
         return self._memory
 
     @property
@@ -71,16 +72,21 @@ class Connection:
 
     # Calls
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """Return what a tool answers, as text, and whether that is a failure; a failure is one sentence."""
+    @property
+    def shows_past(self) -> bool:
+        """Return whether the settings of the memory, as far as it is open, let the model look at what was removed."""
+        return self._memory is not None and self._memory.config.past_tools
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """The answer of a tool; a failure is one sentence."""
         try:
             self._look_for_it()
+            self.session.call_begins()
             if TOOLS[name].reads:
                 self.session.flush_for_search()
-            answer = calls.run(name, arguments, self.memory, self.session)
-            return in_lines(name, answer.value, self._world.clock()), answer.failed
+            return calls.run(name, arguments, self.memory, self.session)
         except Exception as error:  # noqa: BLE001 (the client's turn goes on, whatever we ran into)
-            return self.failure(error), True
+            return ToolAnswer(self.failure(error), failed=True)
 
     def failure(self, error: Exception) -> str:
         """Return what went wrong, in a sentence; the next call opens again what was open."""
@@ -103,7 +109,7 @@ class Connection:
             )
 
     def _forget(self) -> None:
-        """Let go of a memory that is of no use: what its journal holds is found by whoever opens it next."""
+        """Let go of a memory that is of no use: what its journal holds is found by the next process that opens it."""
         memory, session = self._memory, self._session
         self._memory = self._session = None
         with contextlib.suppress(Exception):  # it is broken, that is why
@@ -125,7 +131,7 @@ class Connection:
         return self.waits and self.session.is_full
 
     def settle(self) -> None:
-        """Nobody is asking: commit what waits, and let a linked host's files follow."""
+        """The client is silent: commit what waits, and let a linked host's files follow."""
         if self._memory is not None:
             if self._session is not None:
                 self._session.flush()
@@ -141,15 +147,16 @@ class Connection:
             self._memory.repository.store.close()
 
     def close(self) -> None:
-        """The connection is over: the last commit, and the session is closed."""
+        """The connection is over: the last commit, and the session is closed; what is due begins."""
         if self._memory is None:
             return
+        from gitmem.memory.upkeep.jobs import start_due
+
         try:
             if self._session is not None:
                 self._session.end()
-            clients = {**self._memory.state.read_json(MCP_CLIENTS), self.client: self._memory.tip}
-            kept = dict(list(clients.items())[-_MOST_CLIENTS:])
-            self._memory.state.write_json(MCP_CLIENTS, kept)
+            note_seen(self._memory, self.client)
+            start_due(self._memory)
         finally:
             self._memory.__exit__(None, None, None)
 

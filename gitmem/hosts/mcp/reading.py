@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.whats_new import since
+from gitmem.hosts.brief import brief
 from gitmem.memory import review as waiting
+from gitmem.memory.curated.contests import uncontested
+from gitmem.memory.curated.store import TARGETS
+from gitmem.memory.gate.egress import Egress
+from gitmem.memory.gate.marks import is_unconfirmed
 from gitmem.safety.fence import fence
+from gitmem.safety.verdict import Verdict
 
 if TYPE_CHECKING:
     from gitmem.hosts.mcp.connection import Connection
+
+_BLOCK = 4_000
+"""Characters of the facts in the instructions."""
 
 
 def prompt(connection: Connection, name: str, arguments: Mapping[str, str]) -> str | None:
@@ -19,10 +27,30 @@ def prompt(connection: Connection, name: str, arguments: Mapping[str, str]) -> s
     return make(connection, arguments) if make else None
 
 
-def _changes(connection: Connection) -> str:
+def block(connection: Connection) -> str:
+    """The facts for every prompt, as the instructions have them: only what is confirmed, as data."""
     memory = connection.memory
-    found = since(memory, connection.last_seen)
-    return "\n".join(found) if found else "Nothing that others did is new to you."
+    store, egress, tree = memory.curated, Egress(memory), memory.tree()
+    shown = [
+        f"- {' '.join(entry.text.split())}"
+        for target in TARGETS
+        for entry, result in egress.curated(uncontested(store.entries(target)), tree)
+        if result.verdict is Verdict.ALLOW and not is_unconfirmed(entry)
+    ]
+    text = "\n".join(shown)
+    if not text or not egress.is_harmless(text):  # what is harmless line by line may not be so together
+        return ""
+    connection.session.prompt_block()  # notes what this session had before it
+    return fence(text[: text.rfind("\n", 0, _BLOCK)] if len(text) > _BLOCK else text)
+
+
+def _changes(connection: Connection) -> str:
+    """The changes by others, in days and counts, then what was learned since this client was last here."""
+    last_seen = connection.last_seen
+    others = brief(connection.memory, last_seen) or ["Nothing that others did is new to you."]
+    learned = connection.call("history", {"since": last_seen, "limit": 10}).text
+    when = "since you were last here" if last_seen else "so far"
+    return "\n".join([*others, "", f"Learned {when}:", learned])
 
 
 def _review(connection: Connection) -> str:
@@ -32,14 +60,13 @@ def _review(connection: Connection) -> str:
 
 
 def _brief(connection: Connection, _: Mapping[str, str]) -> str:
-    latest, _failed = connection.call("history", {"limit": 10})
-    told = fence(f"{_changes(connection)}\n\nThe latest changes:\n{latest}")
+    told = fence(_changes(connection))
     return f"Tell me in a few sentences what changed in your memory since you were last here.\n\n{told}"
 
 
 def _why(connection: Connection, arguments: Mapping[str, str]) -> str:
     claim = str(arguments.get("claim", "")).strip()[:2_000]
-    found, _failed = connection.call("search", {"query": claim, "limit": 5})
+    found = connection.call("search", {"query": claim, "limit": 5}).text
     return (
         f"Why do you believe this: {claim}\n\nFind where it came from with history (by the ids below) and say when it "
         f"was written, in which session, by whom and why; say so if nothing supports it.\n\n{fence(found)}"
@@ -63,7 +90,7 @@ def _tidy(connection: Connection, _: Mapping[str, str]) -> str:
 
 
 def _stores(connection: Connection) -> str:
-    texts = [connection.call("fetch", {"id": store, "level": "full"})[0] for store in ("MEMORY", "USER")]
+    texts = [connection.call("fetch", {"id": store, "level": "full"}).text for store in ("MEMORY", "USER")]
     return "\n\n".join(texts)
 
 

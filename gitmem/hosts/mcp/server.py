@@ -1,7 +1,7 @@
 """The server: reads requests, answers what it can at once, and hands the rest to one worker.
 
-Until the first call nothing is imported but the standard library's `json` and our own tables: a client waits for this
-start. Standard output carries the protocol and nothing else.
+Nothing but the standard library's `json` and our own tables is imported until the memory is opened: a client waits for
+this start. Standard output carries the protocol and nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gitmem.hosts.mcp.catalogue import (
     PROMPTS,
     VERSIONS,
 )
-from gitmem.hosts.tools.table import offered
+from gitmem.hosts.tools.table import Tool, offered
 from gitmem.version import __version__
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` itself would be a good part of what a start costs
@@ -33,7 +33,11 @@ _SETTLE = 1.0
 _SLOW = 1.0
 """Seconds of a call before its client hears that it goes on, and between two such messages."""
 _LAST_COMMIT = 60.0
+_BLOCK_WAIT = 2.0
+"""Seconds that the answer to `initialize` waits for the facts of the memory."""
 _CLOSED = 143
+_OF_PROMPTS = ("prompts/list", "prompts/get")
+_METHODS = ("tools/list", "tools/call", *_OF_PROMPTS)
 
 
 class Server:
@@ -47,22 +51,29 @@ class Server:
         *,
         allow_undo: bool = False,
         tools_only: bool = False,
+        has_memory: bool = True,
         prefers_provider: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._lines = wire.Lines(descriptor)
         self._write = write
         self._connect = connect
-        self._tools = offered("mcp", undo=allow_undo)
+        self._tools = offered("mcp", undo=allow_undo, past=True)
         self._tools_only = tools_only
+        self._has_memory = has_memory
         self._prefers_provider = prefers_provider
         self._client: tuple[str, str] | None = None
         self._connection: Connection | None = None
         self._worker: Worker | None = None
         self._running: dict[object, _Running] = {}
         self._is_gone = False
-        """Nobody reads what we write any more."""
+        """The client does not read any more."""
         self.is_serving = False
         """The client may still ask; then what it was promised is committed, and nothing may stop that."""
+
+    def _listed(self) -> list[Tool]:
+        """The tools as the settings of the memory allow them."""
+        past = self._connection is not None and self._connection.shows_past
+        return self._tools if past else [row.without_past() for row in self._tools]
 
     # The loop
 
@@ -121,32 +132,19 @@ class Server:
     def _request(self, ident: str | int, method: str, params: dict[str, Any]) -> None:
         if method == "ping":
             self.send(wire.result(ident, {}))
-            return
-        if method == "initialize":
+        elif method == "initialize":
             self.send(wire.result(ident, self._begin(params)))
-            return
-        if self._client is None and method in (*self._at_once, *self._by_worker):
-            raise wire.WireError(wire.INVALID_REQUEST, "The connection has not begun: send initialize first.")
-        if method in self._at_once:
-            self.send(wire.result(ident, self._at_once[method](params)))
-        elif method in self._by_worker:
-            self._submit(ident, self._by_worker[method](params), params)
-        else:
+        elif method not in _METHODS or (self._tools_only and method in _OF_PROMPTS):
             raise wire.WireError(wire.NO_METHOD, f"There is no method {method[:80]!r} here.")
-
-    @property
-    def _at_once(self) -> Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        known: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-            "tools/list": lambda _: {"tools": [row.for_mcp() for row in self._tools]},
-        }
-        if not self._tools_only:
-            known["prompts/list"] = lambda _: {"prompts": list(PROMPTS)}
-        return known
-
-    @property
-    def _by_worker(self) -> Mapping[str, Callable[[dict[str, Any]], Callable[[], dict[str, Any]]]]:
-        known = {"tools/call": self._call}
-        return known if self._tools_only else {**known, "prompts/get": self._prompt}
+        elif self._client is None:
+            raise wire.WireError(wire.INVALID_REQUEST, "The connection has not begun: send initialize first.")
+        elif method == "tools/list":
+            self.send(wire.result(ident, {"tools": [row.for_mcp() for row in self._listed()]}))
+        elif method == "prompts/list":
+            self.send(wire.result(ident, {"prompts": list(PROMPTS)}))
+        else:
+            work = self._call(params) if method == "tools/call" else self._prompt(params)
+            self._submit(ident, work, params)
 
     def _begin(self, params: dict[str, Any]) -> dict[str, Any]:
         wanted, info = params.get("protocolVersion"), params.get("clientInfo")
@@ -159,8 +157,25 @@ class Server:
             "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
             "capabilities": {"tools": {}, **more},
             "serverInfo": {"name": "gitmem", "version": __version__},
-            "instructions": INSTRUCTIONS + (PREFER_PROVIDER if self._prefers_provider(name) else ""),
+            "instructions": INSTRUCTIONS
+            + (PREFER_PROVIDER if self._prefers_provider(name) else self._block()),
         }
+
+    def _block(self) -> str:
+        """The facts of the memory, where there is one and it can be opened in time."""
+        if not self._has_memory:
+            return ""
+
+        def read() -> str:
+            from gitmem.hosts.mcp.reading import block
+
+            return block(self._opened())
+
+        try:
+            found: str = self._work().submit(read).result(_BLOCK_WAIT)
+        except Exception:  # noqa: BLE001 (a memory in trouble says so when a tool is called)
+            return ""
+        return f"\n\n{found}" if found else ""
 
     def _call(self, params: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         name, arguments = _text(params, "name"), params.get("arguments") or {}
@@ -170,9 +185,10 @@ class Server:
             raise wire.WireError(wire.INVALID_PARAMS, "`arguments` must be an object.")
 
         def call() -> dict[str, Any]:
-            text, failed = self._opened().call(name, arguments)
+            answer = self._opened().call(name, arguments)
             # No structured content beside the text: hosts show the model both.
-            return {"content": [{"type": "text", "text": text}], **({"isError": True} if failed else {})}
+            content = [{"type": "text", "text": answer.text}]
+            return {"content": content, **({"isError": True} if answer.failed else {})}
 
         return call
 
@@ -223,9 +239,9 @@ class Server:
         connection = self._connection
         if connection is not None and connection.waits:
             if connection.is_full:
-                self._work().soon("settle", self._settle)
+                self._work().soon("settle", connection.settle)
             else:
-                self._work().later(_SETTLE, "settle", self._settle)
+                self._work().later(_SETTLE, "settle", connection.settle)
 
     def _safely(self, ident: str | int, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         try:
@@ -235,18 +251,6 @@ class Server:
         except Exception as error:  # noqa: BLE001 (one call must not end the connection)
             told = self._connection.failure(error) if self._connection is not None else str(error)
             return wire.error(ident, wire.INTERNAL_ERROR, told)
-
-    def _settle(self) -> None:
-        if self._connection is not None:
-            self._connection.settle()
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-
-    def _rest(self) -> None:
-        if self._connection is not None:
-            self._connection.rest()
 
     def _opened(self) -> Connection:
         if self._connection is None:
@@ -258,7 +262,7 @@ class Server:
             from gitmem.memory.worker import Worker
 
             # What could not be committed waits in the journal: the next flush, or the next start, has it.
-            self._worker = Worker(failed=lambda error: _say(str(error)), idle=self._rest)
+            self._worker = Worker(failed=lambda error: _say(str(error)), idle=lambda: self._opened().rest())
         return self._worker
 
     def _finish(self) -> None:
@@ -266,7 +270,8 @@ class Server:
             return
         self._worker.forget_timed()
         try:
-            self._worker.submit(self._close).result(_LAST_COMMIT)  # behind what was asked for
+            # Behind what was asked for.
+            self._worker.submit(lambda: self._opened().close()).result(_LAST_COMMIT)
         except Exception as error:  # noqa: BLE001 (the journal keeps what could not be committed)
             _say(str(error) or "The memory is busy: what this session did waits in the journal.")
 
@@ -340,6 +345,7 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
         lambda name, version: _connect(bundle, name, version),
         allow_undo=allow_undo,
         tools_only=tools_only,
+        has_memory=not bundle or os.path.isdir(bundle),
         prefers_provider=lambda name: (tools_only or "hermes" in name.lower()) and _has_provider(),
     )
 

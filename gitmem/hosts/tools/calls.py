@@ -1,52 +1,60 @@
-"""A call of a tool: its arguments looked at, its answer let out, its failure one sentence that a model can act on."""
+"""A call of a tool: its arguments are checked, its answer passes the gate, and a failure is one sentence for the model."""
 
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gitmem.errors import GitMemError, UsageError
+from gitmem.errors import BlockedContent, GitMemError, UsageError
 from gitmem.hosts.tools.table import LONGEST, MOST, TOOLS, Tool
-from gitmem.memory.gate.egress import Egress
+from gitmem.hosts.tools.text import Lines, age
+from gitmem.memory.gate.egress import FLAGGED, Egress
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
     from gitmem.memory.session import Session
 
-Value = dict[str, Any]
-_TYPES: dict[str, Any] = {
-    "string": str,
-    "integer": int,
-    "boolean": bool,
-    "array": list,
-    "object": Mapping,
-}
-_ARTICLES = {
-    "string": "a text",
-    "integer": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "an object",
+_TYPES: dict[str, tuple[Any, str]] = {
+    "string": (str, "a text"),
+    "integer": (int, "a number"),
+    "boolean": (bool, "true or false"),
+    "array": (list, "a list"),
 }
 
 
-class Answer(NamedTuple):
-    """A tool's answer, as it may leave; `failed` where it is a sentence on what went wrong."""
+class StoreWrite(NamedTuple):
+    """A change of a store that a tool made."""
 
-    value: Value
+    action: str
+    target: str
+    content: str
+    old_text: str = ""
+
+
+class ToolAnswer(NamedTuple):
+    """The text that a model gets; `failed` where it is a sentence on what went wrong."""
+
+    text: str
     failed: bool = False
+    written: StoreWrite | None = None
+
+    def as_json(self) -> str:
+        """The answer for a host whose tools answer in JSON."""
+        return json.dumps({"error" if self.failed else "result": self.text}, ensure_ascii=False)
 
 
-class Call:
-    """The arguments of one call, which fit the row of its tool."""
+class ToolArguments:
+    """The arguments of one call, which fit the row of its tool, and the session that makes it."""
 
     def __init__(self, memory: Memory, session: Session, given: Mapping[str, Any], prefix: str = "") -> None:
         self.memory = memory
         self.session = session
         self.given = given
         self.prefix = prefix
-        """What stands before the names of the tools at this host."""
+        """The prefix of the names of tools at this host."""
+        self.written: StoreWrite | None = None
 
     def text(self, name: str) -> str:
         """A text, without the white space around it; empty where it was left out."""
@@ -56,28 +64,42 @@ class Call:
         value = self.given.get("limit")
         return max(1, min(MOST, value)) if isinstance(value, int) else default
 
+    def age(self, at: str) -> str:
+        return age(at, self.memory.world.clock())
+
     def egress(self) -> Egress:
-        """The way out for what the history has: it knows what no longer holds, and for whom it is."""
+        """The way out for what the history has: it knows what no longer holds, and who the reader is."""
         return Egress(self.memory, self.memory.index.current(), reader=self.session.reader)
 
 
 def run(
     name: str, arguments: Mapping[str, Any], memory: Memory, session: Session, *, prefix: str = ""
-) -> Answer:
+) -> ToolAnswer:
     """Call a tool by its own name, for a session; an error of gitmem's is an answer too."""
     egress = Egress(memory)
     try:
-        tool = TOOLS[name]
-        call = Call(memory, session, checked(tool, arguments), prefix)
-        return Answer(egress.answer(function_of(tool)(call), checked=tool.checked))
+        tool = TOOLS[name] if memory.config.past_tools else TOOLS[name].without_past()
+        call = ToolArguments(memory, session, checked(tool, arguments), prefix)
+        lines: Lines = egress.answer(function_of(tool)(call), checked=tool.checked)
+        text = "\n".join(one if isinstance(one, str) else "".join(one) for one in lines)
+        return ToolAnswer(text, written=call.written)
     except GitMemError as error:
-        # Without its hint: that is a command for a person, or quotes names that nobody has looked at.
-        return Answer(egress.answer({"error": " ".join(str(error).split())}), failed=True)
+        # Without its hint: that is a command for a person, or quotes names that were not scanned.
+        told = egress.answer(" ".join(str(error).split()))
+        if isinstance(error, BlockedContent):
+            told = f"Refused, nothing is kept or held. {told if told != FLAGGED else _by_category(error, egress)}"
+        return ToolAnswer(told, failed=True)
 
 
-def function_of(tool: Tool) -> Callable[[Call], Value]:
+def _by_category(error: BlockedContent, egress: Egress) -> str:
+    """Why a text is refused, where the scanner flags its own reasons too: they name what the text asks for."""
+    found = dict.fromkeys(one.category for one in error.result.findings)
+    return f"This cannot be stored: the scanner finds {egress.name(', '.join(found))} in it."
+
+
+def function_of(tool: Tool) -> Callable[[ToolArguments], Lines]:
     module, _, function = tool.run.partition(":")
-    found: Callable[[Call], Value] = getattr(
+    found: Callable[[ToolArguments], Lines] = getattr(
         importlib.import_module(f"gitmem.hosts.tools.{module}"), function
     )
     return found
@@ -90,7 +112,7 @@ def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         rule = tool.properties.get(name)
         if rule is None:
             raise UsageError(
-                f"{tool.name} has no argument `{_shown(name)}`: it has {', '.join(tool.properties)}."
+                f"{tool.name} has no argument `{str(name)[:40]}`: it has {', '.join(tool.properties)}."
             )
         _check(name, value, rule)
     for name in tool.required:
@@ -100,27 +122,19 @@ def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(name: str, value: Any, rule: Mapping[str, Any]) -> None:
-    kind = rule["type"]
-    if not isinstance(value, _TYPES[kind]) or (kind == "integer" and isinstance(value, bool)):
-        raise UsageError(f"`{name}` must be {_ARTICLES[kind]}.")
-    if kind == "string":
+    kind, in_words = _TYPES[rule["type"]]
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise UsageError(f"`{name}` must be {in_words}.")
+    if kind is str:
         longest = rule.get("maxLength", LONGEST)
         if len(value) > longest:
             raise UsageError(f"`{name}` has {len(value):,} characters: at most {longest:,} are possible.")
         if any("\ud800" <= one <= "\udfff" for one in value):
-            raise UsageError(f"`{name}` holds half a character, which is not text.")
+            raise UsageError(f"`{name}` has a broken character in it: send valid Unicode.")
         if "enum" in rule and value not in rule["enum"]:
             raise UsageError(f"`{name}` must be one of {', '.join(rule['enum'])}.")
-    elif kind == "array":
+    elif kind is list:
         if len(value) > MOST:
             raise UsageError(f"`{name}` has {len(value):,} items: at most {MOST} are possible.")
         for one in value:
             _check(name, one, rule["items"])
-    elif kind == "object":
-        for key, item in rule["properties"].items():
-            if value.get(key) is not None:
-                _check(key, value[key], item)
-
-
-def _shown(name: object) -> str:
-    return str(name)[:40]

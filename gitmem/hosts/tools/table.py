@@ -27,6 +27,10 @@ SKILL_LIMIT = 100_000
 HERMES_PREFIX = "gitmem_"
 
 
+_PAST = ("as_of", "removed")
+"""Arguments that people use: what was taken back is for an agent only where the settings say so."""
+
+
 class Tool:
     """One row: what the model reads of a tool, who gets it, and where its function is."""
 
@@ -62,6 +66,13 @@ class Tool:
         """Every text of its answers came out through the gate already."""
         self.asks_user = asks_user
 
+    def without_past(self) -> Tool:
+        """The same for a model that may not look at what was removed or held earlier."""
+        row = Tool.__new__(Tool)
+        row.__dict__.update(self.__dict__)
+        row.properties = {name: rule for name, rule in self.properties.items() if name not in _PAST}
+        return row
+
     @property
     def schema(self) -> dict[str, Any]:
         """Its arguments, as JSON Schema."""
@@ -70,9 +81,9 @@ class Tool:
 
     def for_mcp(self) -> dict[str, Any]:
         """As `tools/list` says it."""
-        hints: dict[str, Any] = {"readOnlyHint": self.reads, "openWorldHint": False}
-        if not self.reads:
-            hints |= {"destructiveHint": self.destructive, "idempotentHint": self.idempotent}
+        hints: dict[str, Any] = {"openWorldHint": False}
+        hints |= {"readOnlyHint": True} if self.reads else {"destructiveHint": self.destructive}
+        hints |= {"idempotentHint": True} if self.idempotent else {}
         told = {
             "name": self.name,
             "description": self.says,
@@ -88,7 +99,7 @@ class Tool:
 
 
 _TEXT = {"type": "string"}
-_LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST}
+_LIMIT = {"type": "integer", "maximum": MOST}
 _SESSION = {"type": "string", "description": "Session id."}
 
 
@@ -105,15 +116,15 @@ _ROWS = (
         "search",
         "Search the versioned memory: facts, decisions, sessions, plans, skills. Each hit has an id for fetch, "
         "revise and history. `said` is what was said in a session, `tool` untrusted output of a tool; the rest "
-        "holds. as_of answers as the memory was then.",
+        "holds.",
         {
             "query": _said("Words to look for."),
-            "as_of": _said("A date, snapshot, commit or session:ID."),
+            "as_of": _said("Answer as the memory was then: a date, snapshot, commit or session:ID."),
             "type": _said("Only one kind, such as Decision or CuratedMemory."),
             "removed": {"type": "boolean", "description": "Among what was removed."},
             "limit": {**_LIMIT, "default": 8},
         },
-        run="looking:search",
+        run="reading:search",
         required=("query",),
         short="search what was remembered, also as of an earlier day",
         reads=True,
@@ -128,7 +139,7 @@ _ROWS = (
             "level": {**_one_of("abstract", "overview", "full"), "default": "overview"},
             "as_of": _said("A date, snapshot or commit."),
         },
-        run="looking:fetch",
+        run="reading:fetch",
         required=("id",),
         short="read one entry or file whole",
         reads=True,
@@ -144,17 +155,16 @@ _ROWS = (
             "around": _said("Id of a line of that session."),
             "limit": {**_LIMIT, "default": 3},
         },
-        run="looking:recall",
+        run="reading:recall",
         short="recall earlier sessions",
-        hosts=("mcp", "hermes"),  # a loop has session_search
         reads=True,
         checked=True,
     ),
     Tool(
         "remember",
         "Keep something for later sessions, with why: a fact (environment, conventions, lessons), a preference (who "
-        "the user is, how they want things), a decision with its rationale, an observation. No task progress. The "
-        "same text again changes nothing.",
+        "the user is, how they want things), a decision with its rationale, an observation. No task progress. Every "
+        "user of this agent sees a fact, a preference is the present user's. The same text again changes nothing.",
         {
             "text": {**_said("One or two sentences."), "maxLength": TEXT_LIMIT},
             "kind": {**_one_of("fact", "preference", "decision", "observation"), "default": "fact"},
@@ -163,7 +173,7 @@ _ROWS = (
             "tags": {"type": "array", "items": _TEXT},
             "here_only": {"type": "boolean", "description": "True on this machine only."},
         },
-        run="keeping:remember",
+        run="writing:remember",
         required=("text",),
         short="keep a fact, a preference or a decision with its reason and source",
         idempotent=True,
@@ -171,53 +181,67 @@ _ROWS = (
     ),
     Tool(
         "revise",
-        "Correct a remembered fact or preference: give the new text, or none to remove it. It stays in the history.",
+        "Correct a remembered fact or preference: give the new text, or remove it. It stays in the history.",
         {
             "id": _said("Entry id, or a part of its text."),
-            "why": _said("What is wrong with it."),
-            "text": {**_said("The new wording; left out: remove."), "maxLength": TEXT_LIMIT},
+            "why": _TEXT,
+            "text": {**_said("The new wording."), "maxLength": TEXT_LIMIT},
+            "remove": {"type": "boolean"},
         },
-        run="keeping:revise",
+        run="writing:revise",
         required=("id", "why"),
         short="correct or remove a fact or a preference",
-        hosts=("mcp",),  # elsewhere the memory tool does that
+        hosts=("mcp", "loop"),  # Hermes' own memory tool does that
         destructive=True,
+        checked=True,
+    ),
+    Tool(
+        "note",
+        "Write a page for what is too long for a fact.",
+        {"title": _TEXT, "text": _TEXT},
+        run="writing:note",
+        required=("title", "text"),
+        short="write a page",
+        hosts=("mcp", "loop"),
+        checked=True,
     ),
     Tool(
         "history",
-        "Why something is believed: with an id, when it came, from which session and agent, and why. Without: the "
+        "Why something is believed: with an id, when, by whom and why it came, and its earlier wordings. Without: the "
         "latest changes.",
         {
             "id": _said("Entry id, or a file such as memories/MEMORY.md."),
             "path": _said("Only changes below this path."),
             "session": _SESSION,
-            "since": _said("A date."),
+            "since": _said("A date, snapshot or commit."),
             "limit": {**_LIMIT, "default": 10},
         },
-        run="past:history",
+        run="history:history",
         short="who wrote an entry, when and why",
         reads=True,
+        checked=True,
     ),
     Tool(
         "diff",
         "What changed in the memory: in one session, or from a to b (dates, snapshots, commits; since yesterday if "
         "left out).",
         {"session": _SESSION, "a": _TEXT, "b": _TEXT, "path": _TEXT, "limit": _LIMIT},
-        run="past:diff",
+        run="history:diff",
         short="what changed between two moments",
         reads=True,
+        checked=True,
     ),
     Tool(
         "snapshot",
         "Name the present state of the memory, so that the user can go back to it.",
         {"name": _said("A short name."), "note": _TEXT},
-        run="keeping:snapshot",
+        run="writing:snapshot",
         short="name the present state before a risky change",
     ),
     Tool(
         "undo",
-        "Take back changes of the memory: one commit, or all of a session or agent. Only when the user asks. The first "
-        "call shows what would go and gives a token; the second brings it as confirm.",
+        "Take back one commit, or all of a session or agent. Only when the user asks. The first call shows what would go "
+        "and gives a token; the second brings it as confirm.",
         {
             "commit": _said("From history."),
             "session": _SESSION,
@@ -225,15 +249,15 @@ _ROWS = (
             "why": _TEXT,
             "confirm": _said("Token of the preview."),
         },
-        run="past:undo",
+        run="history:undo",
         short="take changes back, when the user asks for it",
         destructive=True,
         asks_user=True,
+        checked=True,
     ),
     Tool(
         "skills",
-        "How-to knowledge. Without a name: the list, or its categories where there are many. Look before a task of "
-        "several steps.",
+        "How-to knowledge. Without a name: the list, or its categories. Look before a task of several steps.",
         {
             "name": _TEXT,
             "file": _said("One of its files."),
@@ -270,63 +294,21 @@ _ROWS = (
         hosts=("loop",),  # clients of MCP have directories of their own, which can be linked
         destructive=True,
     ),
-    Tool(
-        "memory",
-        "Durable memory across sessions, shown to you at the start of each. Save, without being asked, what a later "
-        "session needs: preferences and corrections of the user, facts about the environment, conventions, lessons. "
-        "Do not save task progress, outcomes of this session, to-do lists, or what can be looked up again. target "
-        "user: who the user is; memory: everything else. replace and remove name the entry by a unique part of its "
-        "text. The stores are small: above 80 % merge entries before adding. Several changes of one target go "
-        "together in operations, all or none.",
-        {
-            "action": _one_of("add", "replace", "remove"),
-            "target": _one_of("memory", "user"),
-            "content": _said("For add and replace: one or two sentences."),
-            "old_text": _said("For replace and remove: a unique part of the entry."),
-            "operations": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "action": _one_of("add", "replace", "remove"),
-                        "content": _TEXT,
-                        "old_text": _TEXT,
-                    },
-                    "required": ["action"],
-                },
-            },
-        },
-        run="keeping:memory",
-        hosts=("loop",),
-        destructive=True,
-    ),
-    Tool(
-        "session_search",
-        "Search earlier conversations. query: the sessions that were about it, with what was said; session_id: how "
-        "that session began and ended; with around_message_id: what stands around it; nothing: the newest sessions.",
-        {
-            "query": _TEXT,
-            "session_id": _TEXT,
-            "around_message_id": _TEXT,
-            "limit": {"type": "integer", "minimum": 1, "maximum": 10, "default": 3},
-        },
-        run="looking:session_search",
-        hosts=("loop",),
-        reads=True,
-        checked=True,
-    ),
 )
 TOOLS = {row.name: row for row in _ROWS}
 
 
-def offered(host: Host, *, undo: bool = False, sessions: bool = True, recalls: bool = True) -> list[Tool]:
+def offered(
+    host: Host, *, undo: bool = False, sessions: bool = True, recalls: bool = True, past: bool = False
+) -> list[Tool]:
     """The rows that a host gets. `undo`: the model may take back; `sessions`: it may read what was said in earlier
-    ones; `recalls`: it looks things up by itself.
+    ones; `recalls`: it looks things up by itself; `past`: also what was removed, or held at an earlier moment.
     """
     left_out: set[str] = set() if undo else {"undo"}  # the model must not be talked into erasing memory
-    left_out |= set() if sessions else {"recall", "session_search"}
-    left_out |= set() if recalls else {"search", "recall", "session_search"}
-    return [row for row in _ROWS if host in row.hosts and row.name not in left_out]
+    left_out |= set() if sessions else {"recall"}
+    left_out |= set() if recalls else {"search", "recall"}
+    rows = [row for row in _ROWS if host in row.hosts and row.name not in left_out]
+    return rows if past else [row.without_past() for row in rows]
 
 
 def offered_by(config: Config, host: Host, *, undo: bool | None = None) -> list[Tool]:
@@ -336,4 +318,5 @@ def offered_by(config: Config, host: Host, *, undo: bool | None = None) -> list[
         undo=config.undo_tools if undo is None else undo,
         sessions=config.session_search,
         recalls=config.recall_mode != "context",
+        past=config.past_tools,
     )

@@ -1,4 +1,4 @@
-"""Journals that dead writers left: found by their locks, which nobody holds, and taken over to commit."""
+"""Journals that dead writers left: found by their free locks, and taken over to commit."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import contextlib
 import errno
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gitmem.errors import BundleUnusable
-from gitmem.files import READ
+from gitmem.files import READ, WRITE, write_all
 from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.journal_format import Record, is_control
+from gitmem.permissions import create
 
 _NAME = re.compile(r"([0-9a-f]{32})\.(jsonl|lock)", re.ASCII)
 DAMAGED = ".damaged"
@@ -21,7 +23,7 @@ DAMAGED = ".damaged"
 
 @dataclass(frozen=True, slots=True)
 class AbandonedJournal:
-    """A journal that nobody else holds: ours until `discard` or `release`.
+    """A journal that no other process holds: ours until `discard` or `release`.
 
     `problems` are sentences about what could not be read. `uuid` is what its head says: a file may be a copy.
     """
@@ -39,19 +41,38 @@ class AbandonedJournal:
 
         One that could not be read at all stays.
         """
-        if self._lock is None or not self._lock.held:
-            return
+        with self._settling("removed") as lock:
+            if lock is not None:
+                if self._kept:
+                    os.replace(self._path, self._kept)
+                lock.remove(_aside(self._path), self._path)
+
+    def keep(self, records: list[Record]) -> None:
+        """Leave only these records in it, for a later process."""
+        with self._settling("rewritten") as lock:
+            if lock is not None and (self._kept or records != self.records):
+                lines = [journal_format.header(self.uuid), *map(journal_format.event_line, records)]
+                new = create(_aside(self._path), WRITE | os.O_CREAT | os.O_TRUNC)
+                try:
+                    write_all(new, b"".join(lines))
+                finally:
+                    os.close(new)
+                if self._kept:
+                    os.replace(self._path, self._kept)
+                os.replace(_aside(self._path), self._path)
+
+    @contextlib.contextmanager
+    def _settling(self, done: str) -> Iterator[ProcessLock | None]:
+        """Give the lock, where we hold it, and release it at the end."""
         try:
-            if self._kept:
-                os.replace(self._path, self._kept)
-            self._lock.remove(_aside(self._path), self._path)
+            yield self._lock if self._lock is not None and self._lock.held else None
         except OSError as error:
             raise BundleUnusable(
-                f"The recovered journal {self._path} cannot be removed ({error.strerror or error}): repair "
+                f"The recovered journal {self._path} cannot be {done} ({error.strerror or error}): repair "
                 "that; until then it is read at every start, and none of its events is stored twice."
             ) from error
         finally:
-            self._lock.release()
+            self.release()
 
     def release(self) -> None:
         """Leave it for another time."""
@@ -60,9 +81,9 @@ class AbandonedJournal:
 
 
 def abandoned(directory: str) -> list[AbandonedJournal]:
-    """The journals that nobody holds, each now held by us, the one with the oldest event first.
+    """The journals with free locks, each now held by us, the one with the oldest event first.
 
-    Files without an event are cleared away; journals that somebody holds and other files are left alone.
+    Files without an event are cleared away; journals that another process holds and other files are left alone.
     """
     names = _names(directory)
     found: list[AbandonedJournal] = []
@@ -73,7 +94,7 @@ def abandoned(directory: str) -> list[AbandonedJournal]:
             lock = ProcessLock.take(os.path.join(directory, f"{uuid}.lock"), create="jsonl" in names[uuid])
             if lock is None:
                 continue
-            if not os.path.lexists(path):  # a stray lock, or somebody was faster
+            if not os.path.lexists(path):  # a stray lock, or another process was faster
                 lock.remove()
                 continue
             journal = _opened(path, uuid, lock)
@@ -155,7 +176,7 @@ def _aside(path: str) -> str:
 
 
 def _free_name(stem: str) -> str:
-    """A name that nothing has; nobody else looks for one while we hold the journal's lock."""
+    """A free name; no other process looks for one while we hold the journal's lock."""
     name, number = stem + DAMAGED, 1
     while os.path.lexists(name):
         number += 1

@@ -8,23 +8,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, UsageError
 from gitmem.git.message import Message
 from gitmem.git.transaction import Published
 from gitmem.memory.capture import recorder
-from gitmem.memory.capture.journal import Journal, Record
+from gitmem.memory.capture.journal import Journal, Record, ThreadLock
 from gitmem.memory.capture.journal_format import CONTROL, SETTLED
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
-from gitmem.memory.capture.thread_lock import ThreadLock
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED
-from gitmem.memory.gate.admission import EVENT, TALK, TRAILER, Admission, Came, redacted, retracted_in
-from gitmem.memory.gate.hearing import Hearing
+from gitmem.memory.gate.admission import EVENT, TALK, TRAILER, Admission, Marking, redacted
+from gitmem.memory.gate.evidence import SessionEvidence
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin, Trigger, origin_of
+from gitmem.memory.retraction import retracted_in
 from gitmem.notices import Notice
 from gitmem.okf.events import Event
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 _SAID = {"turn": "assistant", "observation": "content"}
 """The field of an event that may repeat what a tool returned."""
+
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,8 @@ class HotMemoryBuffer:
         self._left: set[int] = set()
         """Those that a flush left in the journal."""
         self._notes: dict[int, Record] = {}
+        self.turns: dict[str, str] = {}
+        """The turns of this conversation, by the hash of what the user said in them."""
         bundle.part(OpenBuffers).add(self)
 
     @property
@@ -143,18 +149,21 @@ class HotMemoryBuffer:
         *,
         heard: bool = False,
         waits: bool = False,
+        turn: str = "",
+        call: str = "",
     ) -> str:
         """As `append`, from a mapping, and in another session than the present one where one is given.
 
         The session hears the event, also one that the settings leave out of the record: an entry may come from it.
         `heard` says that it did already, from the conversation that its host handed over. An event that `waits` is
-        committed when its turn is over, or by a flush of everything.
+        committed when its turn is over, or by a flush of everything. `turn` is the turn that it belongs to, and `call` the
+        host's id of a tool call.
         """
         if kind not in (*KINDS, RECALLED):
             raise UsageError(f"There is no event kind {kind!r}: the kinds are {', '.join(KINDS)}.")
         session = session or self._session
         if not heard:
-            self._bundle.part(Hearing).event(session.id, kind, fields)
+            self._bundle.part(SessionEvidence).event(session.id, kind, fields)
         if not self._is_wanted(kind):
             return ""
         self._sessions[session.id] = session
@@ -165,16 +174,32 @@ class HotMemoryBuffer:
         clean = {name: redacted(text) for name, text in kept.items()}
         if clean != kept:
             self._bundle.report(Notice("event-redacted", session.id))
-        record = self.journal.append(kind, clean, session.id, self._context(session), at)
+        context = {
+            **self._context(session),
+            **({"turn": turn} if turn else {}),
+            **({"call": call} if call else {}),
+        }
+        record = self.journal.append(kind, clean, session.id, context, at)
         with self._count:
             self._waiting += 1
             self._later |= {record.seq} if waits else set()
         return record.id(self.journal.uuid)
 
-    def note(self, kind: str, fields: Mapping[str, object], *, at: str = "", durable: bool = False) -> int:
-        """Keep something that a later process must know of this one, until it is settled; gives its number."""
+    def note(
+        self,
+        kind: str,
+        fields: Mapping[str, object],
+        *,
+        known: Mapping[str, str] = _NONE,
+        durable: bool = False,
+    ) -> int:
+        """Keep something that a later process must know of this one, until it is settled; gives its number.
+
+        `known` has no words of a person or a program in it, and is kept as it is.
+        """
         clean = {name: redacted(text) if isinstance(text, str) else text for name, text in fields.items()}
-        record = self.journal.append(CONTROL + kind, clean, self._session.id, _context(self._session), at)
+        context = {**_context(self._session), **known}
+        record = self.journal.append(CONTROL + kind, clean, self._session.id, context)
         with self._count:
             self._notes[record.seq] = record
         if durable:
@@ -187,6 +212,11 @@ class HotMemoryBuffer:
             known = [number for number in numbers if self._notes.pop(number, None) is not None]
         if known:
             self.journal.append(SETTLED, {"notes": known}, self._session.id)
+
+    def notes(self, *kinds: str) -> list[Record]:
+        """The notes of these kinds that are not settled; of every kind where none is named."""
+        with self._count:
+            return [one for one in self._notes.values() if not kinds or one.kind in kinds]
 
     def turn_is_over(self) -> None:
         """Release what waited for the end of its turn to the next flush."""
@@ -262,7 +292,7 @@ class HotMemoryBuffer:
         ]
 
     def abandon(self) -> None:
-        """Give the journal back as it is: whoever comes next commits what is in it."""
+        """Give the journal back as it is: the next process commits what is in it."""
         self._bundle.part(OpenBuffers).drop(self)
         self.journal.close()
 
@@ -327,9 +357,8 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
     for number, (event, result) in enumerate(zip(events, judged, strict=True)):
         came = _came(bundle, event, origin)
         scanned = _settled(event, result)
-        verdict = came.judged(
-            admission.judge_origin(event.text, scanned, session=event.session), len(event.text)
-        )
+        judged_by = admission.judge_origin(event.text, scanned, session=event.session, turn=event.turn)
+        verdict = came.judged(judged_by, len(event.text))
         if verdict.verdict is not Verdict.ALLOW:
             flagged[number] = verdict
         elif came.marks:
@@ -350,18 +379,19 @@ def _settled(event: Event, result: Result) -> Result:
     return Result(Verdict.ALLOW, result.findings) if is_let_in else result
 
 
-def _came(bundle: Bundle, event: Event, origin: Origin) -> Came:
+def _came(bundle: Bundle, event: Event, origin: Origin) -> Marking:
     """Return where an event came from: a decision, which is believed later, or an answer, which a model may read again."""
     admission = Admission(bundle, origin=replace(origin, session=event.session))
     if event.kind == "decision":
         # Without the names of the fields: what begins as an order must be seen to.
-        return admission.came("\n".join(filter(None, map(event.fields.get, ("decision", "rationale")))))
+        said = "\n".join(filter(None, map(event.fields.get, ("decision", "rationale"))))
+        return admission.marking(said, decides=True)
     said = event.fields.get(_SAID.get(event.kind, ""), "")
-    return admission.came(said, may_wait=False) if said else Came()
+    return admission.marking(said, may_wait=False) if said else Marking()
 
 
 def _admitted_session(bundle: Bundle, session: SessionInfo) -> SessionInfo:
-    """Return what a host says of a session; nobody is there to be refused."""
+    """Return what a host says of a session; a refusal would reach no person."""
     admission = Admission(bundle)
     said = {name: text for name in _SESSION_WORDS if (text := getattr(session, name))}
     return replace(session, **{name: admission.note(text, TRAILER) for name, text in said.items()})
@@ -379,7 +409,7 @@ def _held(event: Event, result: Result) -> tuple[str, Result, dict[str, str]]:
 
 
 def _stub(event: Event, why: str) -> Event:
-    return Event(event.id, HELD, event.at, {"held": why}, event.session)
+    return replace(event, kind=HELD, fields={"held": why})
 
 
 def marker(writer: str, events: Sequence[Event]) -> str:
@@ -391,7 +421,8 @@ def marker(writer: str, events: Sequence[Event]) -> str:
 def as_event(record: Record, writer: str) -> Event:
     """The event that a record stands for; what other programs wrote into a journal becomes text."""
     texts = {name: value if isinstance(value, str) else str(value) for name, value in record.fields.items()}
-    return Event(record.id(writer), record.kind, record.at, texts, record.session)
+    turn, call = (str(record.context.get(name, "")) for name in ("turn", "call"))
+    return Event(record.id(writer), record.kind, record.at, texts, record.session, turn, call)
 
 
 def _of_sessions(origin: Origin, events: Sequence[Event]) -> Origin:

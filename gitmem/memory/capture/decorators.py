@@ -1,14 +1,14 @@
-"""Decorators for plain Python agents: what a function decides or does is recorded, written through.
+"""Decorators for plain Python agents: what a function decides or does is recorded at once.
 
-A memory that cannot be written must not cost an agent the result of its work: such an error goes to the
-bundle's `warnings`.
+A memory that cannot be written costs an agent no result: the error goes to the bundle's `warnings`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from gitmem.errors import GitMemError
@@ -36,12 +36,12 @@ def memorize_decision(
     tags = tags if isinstance(tags, str) else tuple(tags)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        why = rationale or _first_line(function)
+        def tell(_given: object, result: object, error: Exception | None) -> None:
+            if error is None:
+                why = rationale or _first_line(function)
+                bundle.record_decision(str(result), why, tags, session=session)
 
-        def done(_given: object, result: object) -> None:
-            bundle.record_decision(str(result), why, tags, session=session)
-
-        return _observed(bundle, function, done)
+        return _observed(bundle, function, tell)
 
     return decorate
 
@@ -55,73 +55,60 @@ def memorize_tool(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        tool = name or function.__name__
         about: dict[str, object] = {"description": _first_line(function), "schema": _schema(function)}
 
-        def done(given: object, result: object) -> None:
-            bundle.record_event(
-                "tool_call", session=session, tool_name=tool, args=given, result=str(result), **about
-            )
+        def tell(given: object, result: object, error: Exception | None) -> None:
+            told = str(result) if error is None else f"failed: {type(error).__name__}: {error}"
+            known = {"tool_name": name or function.__name__, "args": given, "result": told}
+            bundle.record_event("tool_call", session=session, **known, **about)
             about.clear()
 
-        def failed(given: object, error: Exception) -> None:
-            done(given, f"failed: {type(error).__name__}: {error}")
-
-        return _observed(bundle, function, done, failed)
+        return _observed(bundle, function, tell)
 
     return decorate
 
 
 def _observed(
-    bundle: Recorder,
-    function: Callable[P, R],
-    done: Callable[[object, object], None],
-    failed: Callable[[object, Exception], None] = lambda _given, _error: None,
+    bundle: Recorder, function: Callable[P, R], tell: Callable[[object, object, Exception | None], None]
 ) -> Callable[P, R]:
-    """The function, with someone told what it was given and what came of it; a coroutine's is awaited."""
+    """Tell what a function was given and what came of it; a coroutine is awaited."""
 
-    def tell(say: Callable[[object, Any], None], given: object, what: object) -> None:
+    @contextlib.contextmanager
+    def observed(args: tuple[object, ...], kwargs: dict[str, Any]) -> Iterator[list[Any]]:
+        result: list[Any] = []
+        failure: Exception | None = None
+        given = {"args": list(map(_shown, args)), **{key: _shown(value) for key, value in kwargs.items()}}
         try:
-            say(given, what)
-        except GitMemError as error:
-            bundle.report(Notice("call-not-recorded", function.__name__, str(error)))
+            yield result
+        except Exception as error:
+            failure = error
+            raise
+        finally:
+            if result or failure is not None:
+                try:
+                    tell(given, result[0] if result else None, failure)
+                except GitMemError as error:
+                    bundle.report(Notice("call-not-recorded", function.__name__, str(error)))
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = _given(args, kwargs)
-        try:
-            result = function(*args, **kwargs)
-        except Exception as error:
-            tell(failed, given, error)
-            raise
-        tell(done, given, result)
-        return result
+        with observed(args, kwargs) as result:
+            result.append(function(*args, **kwargs))
+        return cast("R", result[0])
 
     @functools.wraps(function)
     async def call_later(*args: P.args, **kwargs: P.kwargs) -> object:
-        given = _given(args, kwargs)
-        try:
-            result = await cast(Any, function(*args, **kwargs))
-        except Exception as error:
-            tell(failed, given, error)
-            raise
-        tell(done, given, result)
-        return result
+        with observed(args, kwargs) as result:
+            result.append(await cast(Any, function(*args, **kwargs)))
+        return result[0]
 
     return cast("Callable[P, R]", call_later) if inspect.iscoroutinefunction(function) else call
-
-
-def _given(args: tuple[object, ...], kwargs: dict[str, Any]) -> dict[str, object]:
-    return {
-        "args": [_shown(value) for value in args],
-        **{key: _shown(value) for key, value in kwargs.items()},
-    }
 
 
 def _shown(value: object) -> str:
     try:
         shown = repr(value)
-    except Exception:  # noqa: BLE001 - somebody else's __repr__ may raise anything
+    except Exception:  # noqa: BLE001 - a foreign __repr__ may raise anything
         shown = f"({type(value).__name__})"
     return shown if len(shown) <= _ARGUMENT_LIMIT else shown[: _ARGUMENT_LIMIT - 1] + "…"
 

@@ -2,7 +2,7 @@
 
 A directory with one file per writer, `<uuid>.jsonl` (its lines: `journal_format`), and beside it `<uuid>.lock`,
 which the writer holds for its whole life: the operating system drops that lock when the process dies, so a
-journal that nobody holds is a dead one's (pids lie across containers; see `abandoned`). The file itself says
+journal with a free lock is a dead one's (pids lie across containers; see `abandoned`). The file itself says
 what is pending; nothing in memory has to agree with it.
 
 A journal is never opened again for writing, a new writer takes a new uuid: a copied git directory or a
@@ -22,7 +22,7 @@ from datetime import datetime
 from types import MappingProxyType, TracebackType
 from typing import Literal, NoReturn
 
-from gitmem.errors import BundleUnusable, GitMemError, InvalidContent, UsageError
+from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, InvalidContent, UsageError
 from gitmem.files import WRITE, begin_file, durable_directory, read_part, remove_file, write_all
 from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
@@ -36,7 +36,6 @@ from gitmem.memory.capture.journal_format import (
     texts,
     too_large,
 )
-from gitmem.memory.capture.thread_lock import ThreadLock
 from gitmem.okf.timestamps import canonical, stamp
 from gitmem.permissions import create, make_directories, make_directory
 
@@ -57,6 +56,34 @@ _NO_CONTEXT: Mapping[str, str] = MappingProxyType({})
 _TRIES = 100
 # The length of a file belongs to what fdatasync writes; only its times do not.
 _fdatasync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
+
+
+class ThreadLock:
+    """A lock that refuses the thread that has it, where a plain one would wait for itself for ever.
+
+    A signal handler may come in the middle of a push, and push.
+    """
+
+    def __init__(self, purpose: str = "push") -> None:
+        self.purpose = purpose
+        self.lock = threading.RLock()
+        self.taken = False
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+        if self.taken:
+            self.lock.release()
+            raise self.busy()
+        self.taken = True
+
+    def __exit__(self, *_: object) -> None:
+        self.taken = False
+        self.lock.release()
+
+    def busy(self) -> BundleBusy:
+        return BundleBusy(
+            f"This thread is already in the middle of a {self.purpose}: retry when it has finished."
+        )
 
 
 class Journal:
@@ -116,7 +143,7 @@ class Journal:
             for _ in range(_TRIES):
                 uuid = uuid4().hex
                 lock = ProcessLock.take(os.path.join(directory, f"{uuid}.lock"), create=True)
-                if lock is not None:  # else somebody who clears stray locks was here first
+                if lock is not None:  # else a process that clears stray locks was here first
                     break
             else:
                 raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
@@ -206,7 +233,7 @@ class Journal:
             raise BundleUnusable(self.trouble)
 
     def close(self) -> None:
-        """Let go of the journal: what is pending waits for whoever starts next; an empty one is removed."""
+        """Let go of the journal: what is pending waits for the next start; an empty one is removed."""
         if self._lock.lost:
             return
         with self._exchange, self._turn:
@@ -261,7 +288,7 @@ class Journal:
     def _push(
         self, kind: str, at: str, session: str, fields: dict[str, object], context: dict[str, str]
     ) -> Record | None:
-        """The event as it was stored, or None when somebody has removed the file."""
+        """The event as it was stored, or None when the file was removed."""
         if self._lock.lost:  # before the lock, which another thread may have held at the fork
             self._refuse()
         turn = self._turn
@@ -411,7 +438,7 @@ class Journal:
             remove_file(aside)
 
     def _revive(self) -> None:
-        """Put back the file that somebody removed, and its lock: a crash would lose what is pending."""
+        """Put back a file that was removed, and its lock: a crash would lose what is pending."""
         with self._exchange:
             try:
                 if os.fstat(self._fd).st_nlink:

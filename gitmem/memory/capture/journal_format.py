@@ -74,7 +74,7 @@ class Contents:
     damaged: list[int] = field(default_factory=list)
     """Numbers of the lines that are whole and not what was written."""
     torn: int = 0
-    """The number of a last line without its end: somebody died in the middle of a push."""
+    """The number of a last line without its end: its writer died in the middle of a push."""
     newer: bool = False
     """The file is a later gitmem's."""
 
@@ -235,7 +235,7 @@ def cleaned(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def too_large() -> TooLarge:
-    """Return what to tell whoever pushes more than fits."""
+    """The message for a caller that pushes more than fits."""
     return TooLarge(
         f"The event was NOT stored: it is larger than {MAX_EVENT_BYTES >> 20} MiB; "
         "keep the text in a file and push where it is, or push it in parts."
@@ -296,7 +296,7 @@ class _Cleaner:
         else:
             try:
                 text = str.__str__(str(value))
-            except Exception:  # noqa: BLE001 - somebody else's __str__ may raise anything
+            except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything
                 text = f"({type(value).__name__})"
         self._spend(len(text))
         return _UNSTORABLE.sub(lambda found: "\u2400" if found.group() == "\0" else "\ufffd", text)

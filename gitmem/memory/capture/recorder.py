@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 
@@ -30,7 +30,7 @@ RESULT_LIMIT = 500
 INLINE_LIMIT = 64 * 1024
 _EXCERPT = 2000
 _MARKS = ("unconfirmed", "source")
-"""What admission says of a decision that nobody confirmed."""
+"""What admission says of an unconfirmed decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +287,7 @@ def _archived(edits: Edits, event: Event, info: SessionInfo, parts: _Parts) -> E
             path = parts.beside(event, name)
             edits.write(path, text.encode())
             fields[name] = f"{text[:_EXCERPT]}\n[The whole text, {len(text):,} characters: {path}]"
-    return Event(event.id, event.kind, event.at, {key: value for key, value in fields.items() if value})
+    return replace(event, fields={key: value for key, value in fields.items() if value})
 
 
 def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
@@ -307,6 +307,7 @@ def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
         tags=_tags(event.fields.get("tags", "")) or None,
         session=event.session or info.id,
         event=event.id,
+        turns=[event.turn or event.id],
         generated=_generated(event.at, info.agent),
     )
     marks = {name: event.fields[name] for name in _MARKS if name in event.fields}

@@ -123,7 +123,7 @@ class Sessions:
     # The open session of this machine
 
     def open_id(self) -> str:
-        """The session that `session start` opened on this machine and nobody has ended."""
+        """The session that `session start` opened on this machine and that has not ended."""
         return str(self._bundle.state.read_json(SESSION).get("id", ""))
 
     def daily(self) -> SessionInfo:
@@ -265,6 +265,11 @@ class Sessions:
             lines = {**before.lines, line.id: line} if line is not None else before.lines
             over = before.ends if ends is None else ends
             self._waiting[info.id] = _Waiting(info, {**before.changes, **changes}, lines, over)
+
+    def drop_notes(self, session: str) -> None:
+        """Forget what waits for the page of a session that did nothing."""
+        with self._lock:
+            self._waiting.pop(session, None)
 
     def noted(self, session: str) -> str:
         """Return what waits for the page of a session, as JSON for the journal: it outlives this process with an event."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def read(bundle: Bundle, files: Files, path: str, *, revision: str = "HEAD") -> CuratedFile:
-    """A § file in which every entry has the age it came with; whoever writes it, writes that down."""
-    file = CuratedFile.salvage(files.read(path), path)
+    """A § file in which every entry has the age it arrived with; a write keeps it."""
+    file = CuratedFile.parse_leniently(files.read(path), path)
     missing = {entry.key.id for entry in file.entries if not entry.at}
     if not missing:
         return file
@@ -36,7 +36,10 @@ def _ages(bundle: Bundle, path: str, missing: set[str], revision: str) -> dict[s
             break
         if entry.oid != known[0]:
             data = bundle.repository.store.blob(entry.oid)
-            known = (entry.oid, frozenset(one.key.id for one in CuratedFile.salvage(data, path).entries))
+            known = (
+                entry.oid,
+                frozenset(one.key.id for one in CuratedFile.parse_leniently(data, path).entries),
+            )
         missing = missing & known[1]
         if not missing:
             break

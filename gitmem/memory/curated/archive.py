@@ -1,12 +1,12 @@
 """Archiving: a curated store that a merge made too full gets back under its limit, and nothing is lost.
 
-Never part of a merge: an ordinary commit of this machine, made after it and before a push.
+Never part of a merge: this machine's own change on top of it, made in the same move of `main`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +14,7 @@ from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target, dated, latest_date
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.foreign import Foreign
+from gitmem.memory.gate.ledger import Ledger
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import DELIMITER, Entry, EntryKey
@@ -68,7 +68,6 @@ class Archived:
 
     target: Target
     texts: tuple[str, ...]
-    commit: str
 
 
 def class_of(text: str, target: Target = "memory") -> int:
@@ -80,44 +79,64 @@ def class_of(text: str, target: Target = "memory") -> int:
 
 
 def archive_overfull(bundle: Bundle) -> list[Archived]:
-    """Move entries of stores over their limit to `memories/archive/`, one commit for each store.
-
-    What was archived once and is back stays: on some machine it was here first, and two would move it to and fro.
-    """
-    done = [archive_store(bundle, target, again=False) for target in TARGETS]
-    return [one for one in done if one is not None]
+    """Move entries of stores over their limit to `memories/archive/`, one commit for each store."""
+    return [done for target in TARGETS if (done := archive_store(bundle, target, again=False))]
 
 
 def archive_store(bundle: Bundle, target: Target, *, again: bool = True) -> Archived | None:
-    """Move entries of one store to `memories/archive/` until the rest fits; None where there is none to move.
-
-    `again` moves what was archived before, too.
-    """
-    if not bundle.part(CuratedStore).is_enabled(target) or not _excess(bundle, bundle.tree(), target):
-        return None
+    """Move entries of one store to `memories/archive/` until the rest fits; None where there is none to move."""
     moved: list[Entry] = []
 
     def work(edits: Edits) -> Message | None:
-        where = layout.archive(target)
-        kept = CuratedFile.salvage(edits.read(where), where)
-        known = {entry.key for entry in kept.entries}
-        stores = {path: ages.read(bundle, edits, path) for path in bundle.part(CuratedStore).paths(target)}
-        moved[:] = _leaving(bundle, edits, target, stores.values(), frozenset() if again else known)
-        if not moved:
-            return None
-        gone = {entry.key for entry in moved}
-        for path, store in stores.items():
-            if gone & {entry.key for entry in store.entries}:
-                edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
-        edits.write(
-            where, kept.with_entries([*kept.entries, *(e for e in moved if e.key not in known)]).render()
-        )
-        what = "1 entry" if len(moved) == 1 else f"{len(moved)} entries"
-        return Message("archive", f"{what} of the {target} store, which was over its limit")
+        moved[:] = lay_archive(bundle, edits, target, again=again)
+        return Message("archive", in_words(target, moved)) if moved else None
 
-    origin = bundle.origin(source="archive")
-    published = bundle.commit(work, purpose="archive", origin=origin)
-    return Archived(target, tuple(e.text for e in moved), published.commit.oid) if published else None
+    published = bundle.commit(work, purpose="archive", origin=bundle.origin(source="archive"))
+    return Archived(target, tuple(e.text for e in moved)) if published else None
+
+
+def in_words(target: Target, moved: Collection[Entry]) -> str:
+    """Return what a commit says of entries that it moves to the archive."""
+    what = "1 entry" if len(moved) == 1 else f"{len(moved)} entries"
+    return f"{what} of the {target} store, which was over its limit"
+
+
+def lay_archive(
+    bundle: Bundle, edits: Edits, target: Target, *, again: bool, revision: str = "HEAD"
+) -> list[Entry]:
+    """Add to the edits what moves entries of one store to `memories/archive/`, until the rest fits; gives those entries.
+
+    Without `again` what was archived once and is back stays: on some machine it was here first, and two would move it
+    to and fro.
+    """
+    curated = bundle.part(CuratedStore)
+    if not curated.is_enabled(target) or not _excess(bundle, edits, target):
+        return []
+    if not curated.is_bounded(target) and _excess(bundle, bundle.tree(), target):
+        return []  # it was over the limit before, on purpose
+    where = layout.archive(target)
+    kept = CuratedFile.parse_leniently(edits.read(where), where)
+    known = {entry.key for entry in kept.entries}
+    stores = {path: ages.read(bundle, edits, path, revision=revision) for path in curated.paths(target)}
+    moved = _leaving(bundle, edits, target, stores.values(), frozenset() if again else known)
+    gone = {entry.key for entry in moved}
+    for path, store in stores.items():
+        if gone & {entry.key for entry in store.entries}:
+            edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
+    if moved:
+        fresh = (entry for entry in moved if entry.key not in known)
+        edits.write(where, kept.with_entries([*kept.entries, *fresh]).render())
+    return moved
+
+
+def lay_evicted(edits: Edits, target: Target, entries: Sequence[Entry]) -> None:
+    """Add to the edits what keeps entries in `memories/archive/` that an agent removed to make room."""
+    where = layout.archive(target)
+    kept = CuratedFile.parse_leniently(edits.read(where), where)
+    known = {entry.key for entry in kept.entries}
+    fresh = [entry for entry in entries if entry.key not in known]
+    if fresh:
+        edits.write(where, kept.with_entries([*kept.entries, *fresh]).render())
 
 
 def _leaving(
@@ -125,17 +144,17 @@ def _leaving(
 ) -> list[Entry]:
     """Entries to move, so that the rest fits: those of others first, then by class, within a class the oldest first.
 
-    All files of the target are chosen from: whoever fills one of them must not empty another.
+    All files of the target are chosen from: filling one of them must not empty another.
     """
     excess = _excess(bundle, edits, target)
     stored = {entry.key: entry for store in stores for entry in store.entries}
-    foreign = Foreign(bundle)
-    entries = foreign.marked(stored.values())
+    ledger = bundle.part(Ledger)
+    entries = ledger.marked(stored.values())
     latest = latest_date(bundle)
     found: list[Entry] = []
     for entry in sorted(
         (entry for entry in entries if entry.key not in stay),
-        key=lambda e: (foreign.standing(e), class_of(e.text, target), dated(e, latest).at, e.key),
+        key=lambda e: (ledger.rank(e), class_of(e.text, target), dated(e, latest).at, e.key),
     ):
         if excess <= 0:
             break
@@ -150,5 +169,5 @@ def _excess(bundle: Bundle, files: Readable, target: Target) -> int:
     for path in bundle.part(CuratedStore).paths(target):
         data = files.read(path)
         if data is not None:
-            used += sum(len(e.text) + len(DELIMITER) for e in CuratedFile.salvage(data, path).entries)
+            used += sum(len(e.text) + len(DELIMITER) for e in CuratedFile.parse_leniently(data, path).entries)
     return max(0, used - len(DELIMITER) - bundle.part(CuratedStore).limit(target))

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.memory.curated.contests import uncontested
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.egress import Egress
-from gitmem.memory.gate.foreign import Foreign
-from gitmem.memory.gate.hearing import came_from, is_unconfirmed
+from gitmem.memory.gate.ledger import Ledger
+from gitmem.memory.gate.marks import is_unconfirmed, source_in
+from gitmem.memory.indexing import Indexing
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import CONCEPT, DELIMITER, Entry, EntryKey
 from gitmem.okf.plain import shortened
+from gitmem.state import LAST_SEEN
+from gitmem.world import AGENTS
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.safety.verdict import Result
 
+PERSON = "a person"
+"""The name under which the state of this machine has when a person last looked."""
+_NEW_OF_A_SESSION = 5
 _RULE = "═" * 46
 _QUOTED = 200
 _HEADERS = {"memory": "MEMORY (your personal notes)", "user": "USER PROFILE (who the user is)"}
@@ -44,32 +53,52 @@ def freeze(
     revision: str = "HEAD",
     machine: str | None = None,
     targets: Sequence[Target] = TARGETS,
+    user: str = "",
 ) -> FrozenBlock:
-    """The block of a revision as a session would see it, or that of one store; it never changes afterwards."""
+    """The block of a revision as a session would see it, or that of one store; it never changes afterwards.
+
+    `user` is the page of the user whom the session talks to, where there are several.
+    """
     commit = bundle.resolve(revision)
     tree = bundle.repository.tree(commit)
-    blocks = [_block(bundle, tree, commit, target, machine) for target in targets]
+    blocks = [_block(bundle, tree, commit, target, machine, user) for target in targets]
     return FrozenBlock("\n\n".join(block for block in blocks if block), commit)
 
 
-def _block(bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str | None) -> str:
-    store = bundle.part(CuratedStore)
-    entries = store.entries(target, revision=commit, machine=machine)
-    limit = store.limit(target)
-    egress = Egress(bundle)
+def _block(bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str | None, user: str) -> str:
+    shown = _shown_entries(bundle, tree, commit, target, machine, user)
+    texts = [shown[key].text for key in _fitting(bundle, target, shown)]
+    return render(target, texts, bundle.part(CuratedStore).limit(target)) if texts else ""
+
+
+class _ShownEntry(NamedTuple):
+    """An entry, and its text as a prompt has it."""
+
+    entry: Entry
+    text: str
+
+
+def _shown_entries(
+    bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str | None, user: str
+) -> dict[EntryKey, _ShownEntry]:
+    """The entries of a store that a prompt may have."""
+    egress, ledger = Egress(bundle), bundle.part(Ledger)
+    entries = bundle.part(CuratedStore).entries(target, revision=commit, machine=machine, user=user)
+    entries = [entry for entry in entries if not ledger.is_hidden(entry.key.id)]
     verdicts = {entry.key: (entry, result) for entry, result in egress.curated(entries, tree)}
-    kept = _fitting(uncontested([entry for entry, _ in verdicts.values()]), limit, Foreign(bundle))
-    texts = [_shown(*verdicts[entry.key], target, egress) for entry in kept]
-    return render(target, texts, limit) if texts else ""
+    return {
+        entry.key: _ShownEntry(entry, _shown(*verdicts[entry.key], target, egress))
+        for entry in uncontested([entry for entry, _ in verdicts.values()])
+    }
 
 
 def unconfirmed(bundle: Bundle) -> list[str]:
-    """A line for each entry and skill that a prompt of this machine has and nobody confirmed: what, and from where."""
+    """A line for each entry and skill in a prompt of this machine that is unconfirmed: its text and its source."""
     from gitmem.safety.verdict import Verdict
 
     store, egress, tree = bundle.part(CuratedStore), Egress(bundle), bundle.tree()
     entries = [
-        f"{shortened(egress.clean(entry.text), _QUOTED)} (from {egress.name(came_from(entry))})"
+        f"{shortened(egress.clean(entry.text), _QUOTED)} (from {egress.name(source_in(entry))})"
         for target in TARGETS
         for entry, result in egress.curated(store.entries(target), tree)
         if is_unconfirmed(entry) and result.verdict is Verdict.ALLOW
@@ -80,6 +109,13 @@ def unconfirmed(bundle: Bundle) -> list[str]:
         for path in skills
         if (source := egress.came_from(path, CONCEPT))
     ]
+
+
+def about_user(bundle: Bundle, user: str) -> list[str]:
+    """A line for each entry of the page of one user among several, as a prompt may have it."""
+    path, egress, tree = layout.user_memory(user), Egress(bundle), bundle.tree()
+    entries = CuratedFile.parse_leniently(tree.read(path), path).entries if user else []
+    return [_shown(entry, result, "user", egress) for entry, result in egress.curated(entries, tree)]
 
 
 def render(target: Target, texts: Sequence[str], limit: int) -> str:
@@ -97,20 +133,91 @@ def _shown(entry: Entry, result: Result, target: Target, egress: Egress) -> str:
     if result.verdict is Verdict.ALLOW:
         if not is_unconfirmed(entry):
             return entry.text
-        return f"(unconfirmed, from {shortened(egress.name(came_from(entry)), _QUOTED)}) {entry.text}"
+        return f"(unconfirmed, from {shortened(egress.name(source_in(entry)), _QUOTED)}) {entry.text}"
     rules = ", ".join(result.rules)
     return (
         f"[BLOCKED: an entry of {_FILES[target]} is kept out of this prompt ({rules}) until a person looks.]"
     )
 
 
-def _fitting(entries: Sequence[Entry], limit: int, foreign: Foreign) -> list[Entry]:
-    """The newest entries that fit, in their order, our own first: a merge may have made the store too large."""
-    left = limit
-    kept: set[EntryKey] = set()
-    for entry in sorted(entries, key=foreign.precedence, reverse=True):
-        size = len(entry.text) + (len(DELIMITER) if kept else 0)
-        if size <= left:
-            kept.add(entry.key)
-            left -= size
-    return [entry for entry in entries if entry.key in kept]
+def left_out(bundle: Bundle, target: Target) -> list[Entry]:
+    """The entries of a store that its prompt block has no room for."""
+    shown = _shown_entries(bundle, bundle.tree(), bundle.tip, target, None, "")
+    kept = set(_fitting(bundle, target, shown))
+    return [one.entry for key, one in shown.items() if key not in kept]
+
+
+# --- the rule of a block that cannot hold all entries ----------------------------------------------------
+
+
+def _fitting(bundle: Bundle, target: Target, shown: Mapping[EntryKey, _ShownEntry]) -> list[EntryKey]:
+    """The entries that fit, in their order.
+
+    Pins first, in half of the block at most. Then confirmed entries before others, what a person wrote before what
+    agents wrote, the newest first; of what one session wrote since a person last looked, five at most.
+    """
+    limit = bundle.part(CuratedStore).limit(target)
+    sizes = {key: len(one.text) + len(DELIMITER) for key, one in shown.items()}
+    if sum(sizes.values()) - len(DELIMITER) <= limit:
+        return list(shown)
+    ledger = bundle.part(Ledger)
+    writers = _writers(bundle, target, shown)
+
+    def rank(key: EntryKey) -> tuple[object, ...]:
+        entry = shown[key].entry
+        return ledger.rank(entry), not writers[key].session, entry.at, key
+
+    ranked = sorted(shown, key=rank, reverse=True)
+    kept = _filled((key for key in ranked if ledger.is_pinned(key.id)), sizes, limit // 2, set())
+    # What others sent takes no place of what this machine's own sessions wrote: these have room if they had it before.
+    own = [key for key in ranked if all(ledger.rank(shown[key].entry))]
+    have_room = sum(map(sizes.__getitem__, own)) - len(DELIMITER) <= limit
+    allowed = own if have_room else []
+    unseen: Counter[str] = Counter()
+    for key in ranked[len(allowed) :]:
+        writer = writers[key]
+        unseen[writer.session] += writer.is_unseen
+        if not writer.is_unseen or unseen[writer.session] <= _NEW_OF_A_SESSION:
+            allowed.append(key)
+    kept = _filled(allowed, sizes, limit, kept)
+    return [key for key in shown if key in kept]
+
+
+class _Writer(NamedTuple):
+    """The session of an agent that wrote an entry (empty: a person), and whether no person has looked since."""
+
+    session: str
+    is_unseen: bool
+
+
+def _writers(bundle: Bundle, target: Target, keys: Iterable[EntryKey]) -> dict[EntryKey, _Writer]:
+    index = bundle.part(Indexing).current()
+    seen = index.commit(str(bundle.state.read_json(LAST_SEEN).get(PERSON, "")))
+    found = {}
+    for key in keys:
+        spans = (index.span_at(path, key) for path in bundle.part(CuratedStore).paths(target))
+        span = next(filter(None, spans), None)
+        session = "" if span is None else span.session or (span.agent if span.agent in AGENTS else "")
+        is_new = span is not None and (seen is None or span.from_seq > seen.seq)
+        found[key] = _Writer(session, bool(session) and is_new)
+    return found
+
+
+def note_seen(bundle: Bundle) -> None:
+    """Note that a person looks at the facts as they are now."""
+    known = bundle.state.read_json(LAST_SEEN)
+    if known.get(PERSON) != bundle.tip:
+        bundle.state.write_json(LAST_SEEN, {**known, PERSON: bundle.tip})
+
+
+def _filled(
+    keys: Iterable[EntryKey], sizes: Mapping[EntryKey, int], limit: int, kept: set[EntryKey]
+) -> set[EntryKey]:
+    """The entries that are in already, with those that fit beside them."""
+    kept = set(kept)
+    used = sum(sizes[key] for key in kept)
+    for key in keys:
+        if key not in kept and used + sizes[key] - len(DELIMITER) <= limit:
+            kept.add(key)
+            used += sizes[key]
+    return kept

@@ -6,22 +6,26 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
+from gitmem.config import Config
 from gitmem.errors import StoreRefusal, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, Admitted, Held
-from gitmem.memory.gate.hearing import marks_of
+from gitmem.memory.gate.marks import MARKS, confirmed, marks_of
 from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash
+from gitmem.okf.plain import Printed
 from gitmem.okf.short_ids import is_meant, looks_like_id
 from gitmem.okf.timestamps import later, parse
 from gitmem.okf.validate import too_large
+from gitmem.state import HOST_LINK
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -40,6 +44,15 @@ _NEARLY_FULL = 80
 _PREVIEW = 80
 
 
+class StoreOptions(TypedDict, total=False):
+    """The store that a change is for, who asks for it, and whether that is a person."""
+
+    target: Target
+    machine: bool
+    origin: Origin | None
+    by_person: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One step of a batch."""
@@ -50,7 +63,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Printed):
     """The state of a store after an action."""
 
     target: Target
@@ -64,6 +77,10 @@ class Answer:
     commit: str = ""
     suggestion: str = ""
     """What may be better done another way, if anything."""
+    near: tuple[Entry, ...] = ()
+    """Entries that the new one may repeat or contradict; both are kept."""
+    bounded: bool = True
+    """Whether the store refuses what goes beyond its limit; else the prompt block has what fits."""
 
     @property
     def percent(self) -> int:
@@ -73,6 +90,13 @@ class Answer:
     def note(self) -> str:
         if self.percent <= _NEARLY_FULL:
             return ""
+        if not self.bounded:
+            full = self.usage > self.limit
+            return (
+                "The prompt block is full: `gitmem status` names what is found by search only."
+                if full
+                else ""
+            )
         return f"The store is {self.percent} % full: merge or shorten entries before adding more."
 
 
@@ -89,12 +113,16 @@ class _Done:
     usage: int = 0
     count: int = 0
     changed: bool = False
+    confirmed: bool = False
+    """Whether a mark went, which is no part of what makes an entry."""
     sources: dict[str, None] = field(default_factory=dict)
     """Where the new texts came from, as far as the session heard it."""
 
     def message(self, kind: str, origin: Origin) -> Message:
         """Return what the commit says."""
         what = "; ".join(self.what) or f"hold {', '.join(self.held)}"
+        if origin.user and self.target == "user":
+            what = "change the page of a user"  # a subject is for every reader of the history
         return Message(kind, what, source_trailer(self.sources, origin))
 
 
@@ -110,40 +138,54 @@ class CuratedStore:
         config = self._bundle.config
         return config.memory_char_limit if target == "memory" else config.user_char_limit
 
+    def is_bounded(self, target: Target) -> bool:
+        """Return whether the limit is of the store, and not of the prompt block alone."""
+        config = self._bundle.config
+        if config.when_full != "auto":
+            return config.when_full == "refuse"
+        name = f"{target}_char_limit"
+        is_set = config.origin(name) != "default" or getattr(config, name) != getattr(Config, name)
+        return is_set or self._bundle.state.has(HOST_LINK)
+
     def is_enabled(self, target: Target) -> bool:
         config = self._bundle.config
         return config.memory_enabled if target == "memory" else config.user_profile_enabled
 
-    def path(self, target: Target, *, machine: str = "") -> str:
-        """Return where a target's entries stand; with a machine, those that are true there only."""
+    def path(self, target: Target, *, machine: str = "", user: str = "") -> str:
+        """The file of a target's entries; of one machine's, or of those about one user among several."""
         if target == "user":
-            return layout.USER
+            return layout.user_memory(user) if user else layout.USER
         return layout.machine_memory(machine) if machine else layout.MEMORY
 
-    def entries(self, target: Target, *, revision: str = "HEAD", machine: str | None = None) -> list[Entry]:
-        """Shared entries, then those of a machine (this one unless named), without duplicates."""
+    def entries(
+        self, target: Target, *, revision: str = "HEAD", machine: str | None = None, user: str = ""
+    ) -> list[Entry]:
+        """Shared entries, then those of a machine (this one unless named) or a user, without duplicates."""
         if not self.is_enabled(target):
             return []
         tree = self._bundle.tree(revision)
         latest = latest_date(self._bundle)
         return _unique(
             dated(entry, latest)
-            for path in self.paths(target, machine)
+            for path in self.paths(target, machine, user)
             for entry in ages.read(self._bundle, tree, path, revision=revision).entries
         )
 
-    def paths(self, target: Target, machine: str | None = None) -> list[str]:
-        """The files of a store: the shared one, and that of a machine (this one unless named)."""
+    def paths(self, target: Target, machine: str | None = None, user: str = "") -> list[str]:
+        """The files of a store: the shared one, and that of a machine (this one unless named) or of a user."""
         machine = self._bundle.config.machine if machine is None else machine
-        shared = [self.path(target)]
-        return [*shared, self.path("memory", machine=machine)] if target == "memory" and machine else shared
+        return list(dict.fromkeys((self.path(target), self.path(target, machine=machine, user=user))))
+
+    def target_of(self, path: str) -> Target:
+        """The store that a file belongs to."""
+        return "user" if path == layout.USER else "memory"
 
     def find(
         self, old: str, *, target: Target | None = None, machine: bool | None = None
     ) -> tuple[Target, bool]:
         """Return where the one entry that contains a text is: in which store, and whether it is this machine's alone."""
         places = {
-            (one, local): CuratedFile.salvage(self._bundle.read(path), path)
+            (one, local): CuratedFile.parse_leniently(self._bundle.read(path), path)
             for one in ((target,) if target else TARGETS)
             if self.is_enabled(one)
             for local, path in enumerate(self.paths(one))
@@ -156,37 +198,24 @@ class CuratedStore:
         one, local = next(place for place, file in places.items() if found in file.entries)
         return one, bool(local)
 
+    def entry(self, old: str) -> Entry:
+        """The one entry of both stores that contains a text, or has that id."""
+        entries = [entry for target in TARGETS for entry in self.entries(target)]
+        return _the_one(entries, old, "the curated store", usage=0, limit=self.limit("memory"))
+
     # Changing
 
-    def add(
-        self,
-        text: str,
-        *,
-        target: Target = "memory",
-        machine: bool = False,
-        origin: Origin | None = None,
-        by_person: bool = False,
-    ) -> Answer:
-        operations = [Operation("add", text)]
-        return self.batch(operations, target=target, machine=machine, origin=origin, by_person=by_person)
+    def add(self, text: str, **asked: Unpack[StoreOptions]) -> Answer:
+        """Add an entry; one that is there already changes nothing."""
+        return self.batch([Operation("add", text)], **asked)
 
-    def replace(
-        self,
-        old: str,
-        new: str,
-        *,
-        target: Target = "memory",
-        machine: bool = False,
-        origin: Origin | None = None,
-        by_person: bool = False,
-    ) -> Answer:
-        operations = [Operation("replace", new, old)]
-        return self.batch(operations, target=target, machine=machine, origin=origin, by_person=by_person)
+    def replace(self, old: str, new: str, **asked: Unpack[StoreOptions]) -> Answer:
+        """Put another text in the place of the one entry that contains `old`, or has that id."""
+        return self.batch([Operation("replace", new, old)], **asked)
 
-    def remove(
-        self, old: str, *, target: Target = "memory", machine: bool = False, origin: Origin | None = None
-    ) -> Answer:
-        return self.batch([Operation("remove", old_text=old)], target=target, machine=machine, origin=origin)
+    def remove(self, old: str, **asked: Unpack[StoreOptions]) -> Answer:
+        """Remove the one entry that contains `old`, or has that id."""
+        return self.batch([Operation("remove", old_text=old)], **asked)
 
     def batch(
         self,
@@ -209,12 +238,15 @@ class CuratedStore:
             done = self.lay(
                 edits, operations, target=target, machine=machine, origin=origin, by_person=by_person
             )
-            if not done.changed and not edits:
-                return None
-            return done.message("memory", origin)
+            return done.message("memory", origin) if done.changed or edits else None
 
         published = self._bundle.commit(work, purpose="memory", origin=origin)
         answer = self._answer(done, published)
+        added = [one.content for one in operations if one.action == "add"]
+        if answer.commit and added:
+            from gitmem.memory.curated.conflicts import near
+
+            answer = replace(answer, near=near(added[-1], self.entries(target)))
         local = any(names_local_path(one.content) for one in operations)
         if local and published and target == "memory" and not machine and self._bundle.config.machine:
             return replace(answer, suggestion=_MACHINE)
@@ -242,16 +274,16 @@ class CuratedStore:
             )
         if not operations:
             raise UsageError("There is nothing to do: give at least one operation.")
-        path = self.path(target, machine=self._bundle.config.machine if machine else "")
+        path = self.path(target, machine=self._bundle.config.machine if machine else "", user=origin.user)
         if machine and path == layout.MEMORY:
             raise UsageError("This machine has no name: set `machine` in the settings first.")
         start = ages.read(self._bundle, edits, path)
         file = start
         others = sum(
             len(entry.text) + 3
-            for other in self.paths(target, None)
+            for other in self.paths(target, None, origin.user)
             if other != path
-            for entry in CuratedFile.salvage(edits.read(other), other).entries
+            for entry in CuratedFile.parse_leniently(edits.read(other), other).entries
         )
         done = _Done(target)
         now = self._bundle.now()
@@ -260,28 +292,43 @@ class CuratedStore:
             file = self._operate(file, path, operation, done, admission, at=later(now, number))
         done.usage, done.count = file.usage + others, len(file.entries)
         limit = self.limit(target)
-        if done.usage > limit and file.usage > start.usage:
-            raise StoreRefusal(
+        texts = [entry.text for entry in start.entries]
+        refusal = partial(StoreRefusal, usage=start.usage + others, limit=limit, entries=texts)
+        if done.usage > limit and file.usage > start.usage and self.is_bounded(target):
+            raise refusal(
                 f"The {target} store would hold {done.usage:,} of {limit:,} characters: merge, shorten or "
-                "remove entries first, then add this again.",
-                usage=start.usage + others,
-                limit=limit,
-                entries=[entry.text for entry in start.entries],
+                "remove entries first, then add this again."
             )
-        done.changed = file.entries != start.entries
+        done.changed = file.entries != start.entries or done.confirmed
         if file.usage > start.usage and (reason := too_large(path, file.render())):
-            raise StoreRefusal(
-                f"{path} would be too large: {reason} Remove or shorten entries first.",
-                usage=start.usage + others,
-                limit=limit,
-                entries=[entry.text for entry in start.entries],
-            )
+            raise refusal(f"{path} would be too large: {reason} Remove or shorten entries first.")
         if done.changed:
             edits.write_concept(path, file.as_concept())
-            if target == "user":
+            self._keep_evicted(edits, target, admission, start, file, usage=start.usage + others)
+            if path == layout.USER:
                 learned = [entry for entry in file.entries if entry not in start.entries]
                 add_to_profile(edits, {entry.text: marks_of(entry) for entry in learned}, now)
         return done
+
+    def _keep_evicted(
+        self,
+        edits: Edits,
+        target: Target,
+        admission: Admission,
+        before: CuratedFile,
+        after: CuratedFile,
+        *,
+        usage: int,
+    ) -> None:
+        """Archive what an agent removed only because its store is full: it is found there."""
+        if not self.is_bounded(target):
+            return
+        from gitmem.memory.curated.archive import lay_evicted
+
+        left = {key for one in after.entries for key in (one.key.id, one.replaces)}
+        gone = [entry for entry in before.entries if entry.key.id not in left]
+        limit = self.limit(target)
+        lay_evicted(edits, target, [one for one in gone if admission.evicts(one, usage=usage, limit=limit)])
 
     def _operate(
         self,
@@ -306,7 +353,13 @@ class CuratedStore:
             if came is None:
                 return file
             text = came.text
-            if file.get(entry_hash(text)) is not None:
+            known = file.get(entry_hash(text))
+            if known is not None and admission.by_person and not known.extra.keys().isdisjoint(MARKS):
+                done.confirmed = True
+                done.what.append(f"confirm {text}")
+                done.told.append(f"Confirmed {known.key.id[:8]}: {text}")
+                return file.with_entries(confirmed(one) if one is known else one for one in file.entries)
+            if known is not None:
                 done.told.append(f"Already there: {text}")
                 return file
             done.what.append(f"add {text}")
@@ -325,7 +378,7 @@ class CuratedStore:
         came = _admitted(admission.entry(operation.content, path, replaces=found), done)
         if came is None:
             return file
-        done.what.append(f"replace {found.text} by {came.text}")
+        done.what.append(f"replace {found.text} with {came.text}")
         done.told.append(f"Replaced {found.text!r} with {entry_hash(came.text)[:8]}: {came.text}")
         return file.replace(found.key.id, came.text, file.next_at(at), **came.marks)
 
@@ -339,6 +392,7 @@ class CuratedStore:
             done.usage,
             self.limit(done.target),
             done.count,
+            bounded=self.is_bounded(done.target),
             changed=published is not None and done.changed,
             held=tuple(done.held),
             commit=published.commit.oid if published and done.changed else "",
@@ -376,10 +430,10 @@ def _the_one(entries: Sequence[Entry], old: str, where: str, *, usage: int, limi
     if not found:
         raise refusal(f"No entry of {where} contains {old[:_PREVIEW]!r}.", _near(old, texts))
     if len(found) > 1:
-        near = [entry.text for entry in found]
-        previews = "; ".join(text[:_PREVIEW] for text in near)
+        previews = "; ".join(f"{entry.key.id[:8]} {entry.text[:_PREVIEW]}" for entry in found)
         raise refusal(
-            f"{len(found)} entries contain {old[:_PREVIEW]!r}: give more of one text ({previews}).", near
+            f"{len(found)} entries contain {old[:_PREVIEW]!r}: give more of one, or its id ({previews}).",
+            [entry.text for entry in found],
         )
     return found[0]
 

@@ -6,7 +6,7 @@ What holds now is in USER.md; a page of the profile says what was learned when, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gitmem.memory.edits import Edits
 
 
-def add_to_profile(edits: Edits, facts: Mapping[str, Mapping[str, str]], at: str) -> bool:
+def add_to_profile(edits: Edits, facts: Mapping[str, Mapping[str, Any]], at: str) -> bool:
     """Append facts, each with its marks, to the page of their day; False where it has all of them."""
     path = layout.user_profile(at)
     data = edits.read(path)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
-from gitmem.memory.distill.conversation import CONTROL, said_in
-from gitmem.memory.distill.facts import MAX_FACTS, Distiller, Fact
-from gitmem.memory.distill.rules import RuleDistiller
+from gitmem.memory.distill.distiller import RuleDistiller
+from gitmem.memory.distill.facts import CONTROL, MAX_FACTS, DistilledFact, Distiller, said_in
 from gitmem.notices import Notice
+
+if TYPE_CHECKING:
+    from gitmem.memory.endpoint import ChatModel
 
 INSTRUCTION = """\
 This conversation is about to be compressed: its older turns give way to a short summary, and what is not
@@ -28,6 +30,7 @@ _OPERATION = {
     "action": {"type": "string", "enum": ["add", "replace", "remove"]},
     "content": {"type": "string", "description": "The entry, for add and replace."},
     "old_text": {"type": "string", "description": "Part of the existing entry, for replace and remove."},
+    "turn": {"type": "integer", "description": "The number of the user's message that it comes from."},
 }
 MEMORY_TOOL: dict[str, Any] = {
     "type": "function",
@@ -54,38 +57,12 @@ _MAX_TRANSCRIPT = 40_000
 _MAX_ENTRY = 600
 
 
-class _Call(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def arguments(self) -> str: ...
-
-
-class _Reply(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def tool_calls(self) -> Sequence[_Call]: ...
-
-
-class Model(Protocol):
-    """The model interface, `endpoint.Endpoint` or another: one request, with tools. What it raises on purpose is a
-    GitMemError."""
-
-    def chat(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: str | None = None,
-    ) -> _Reply: ...
-
-
 class EndpointDistiller:
     """Asks a model once, with nothing but the memory tool; when that gives nothing usable, the rules."""
 
     def __init__(
         self,
-        endpoint: Model,
+        endpoint: ChatModel,
         fallback: Distiller | None = None,
         *,
         entries: Callable[[], Mapping[str, Sequence[str]]] | None = None,
@@ -104,7 +81,7 @@ class EndpointDistiller:
     def _say(self, what: str) -> None:
         self._report(Notice("model-answer", "distiller", what))
 
-    def distil(self, messages: Sequence[Mapping[str, Any]]) -> list[Fact]:
+    def distil(self, messages: Sequence[Mapping[str, Any]]) -> list[DistilledFact]:
         """The model's facts, or those of the rules; never an error of the endpoint."""
         transcript = _transcript(messages)
         if not transcript:
@@ -139,7 +116,7 @@ class EndpointDistiller:
         ]
         return "Saved already:\n" + "\n".join(lines)[:8000] + "\n\n" if lines else ""
 
-    def _facts(self, call: _Call) -> Iterator[Fact]:
+    def _facts(self, call: Any) -> Iterator[DistilledFact]:
         if call.name != "memory":
             self._say("The model called a tool that it was not given.")
             return
@@ -159,7 +136,7 @@ class EndpointDistiller:
                 self._say("The model asked for a change to memory that makes no sense; it was left out.")
 
 
-def _fact(operation: Mapping[str, Any], target: object) -> Fact | None:
+def _fact(operation: Mapping[str, Any], target: object) -> DistilledFact | None:
     target = operation.get("target") or target or "memory"
     action = operation.get("action")
     text, old = _entry(operation.get("content")), _entry(operation.get("old_text"))
@@ -167,12 +144,13 @@ def _fact(operation: Mapping[str, Any], target: object) -> Fact | None:
         return None
     if (action != "remove" and not text) or (action != "add" and not old) or len(text) > _MAX_ENTRY:
         return None
-    return Fact(
+    return DistilledFact(
         "user" if target == "user" else "memory",
         "" if action == "remove" else text,
         action,
         "" if action == "add" else old,
         "model",
+        turn if isinstance(turn := operation.get("turn"), int) else 0,
     )
 
 
@@ -192,7 +170,7 @@ def _transcript(messages: Sequence[Mapping[str, Any]]) -> str:
     left = _MAX_TRANSCRIPT
     for role, most in (("user", 2100), ("assistant", 600)):
         for at in range(len(said) - 1, -1, -1):
-            line = f"{role.capitalize()}: {said[at].text.strip()[:most]}"
+            line = f"{role.capitalize()} {said[at].turn}: {said[at].text.strip()[:most]}"
             if said[at].role == role and len(line) <= left:
                 chosen[at] = line
                 left -= len(line)

@@ -2,37 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
+from gitmem.git.commit_graph import first_parents
 from gitmem.git.message import Message
 from gitmem.memory.capture.buffer import HotMemoryBuffer, lay_events, marker
-from gitmem.memory.conversation import mark
+from gitmem.memory.capture.sessions import Sessions
+from gitmem.memory.conversation import clean_text, mark
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Operation
-from gitmem.memory.distill.facts import Distiller, Fact, handback
-from gitmem.memory.distill.known import is_known, known_texts
-from gitmem.memory.distill.rules import RuleDistiller
+from gitmem.memory.distill.distiller import RuleDistiller
+from gitmem.memory.distill.facts import DistilledFact, Distiller, handback
 from gitmem.memory.edits import Edits
+from gitmem.memory.exposure import blocks_of
 from gitmem.memory.gate.admission import Admission, redacted
 from gitmem.memory.gate.egress import Egress
+from gitmem.memory.gate.ledger import Ledger
 from gitmem.memory.origin import Origin, Trigger, origin_of, source_trailer
 from gitmem.notices import Notice
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import entry_hash
+from gitmem.text.words import WORD
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
+    from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.okf.events import Event
 
 Messages = Sequence[Mapping[str, Any]]
+_FAR = 2_000
+"""Commits that one session is looked back over."""
+_FRAME = frozenset(("user", "s", "the", "a", "an", "is", "are", "does", "correction", "by"))
+"""Words that the rules put around what was said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compressed:
     """Result of a compression flush: the facts, those that could not be kept, and the text for the host."""
 
-    facts: tuple[Fact, ...]
+    facts: tuple[DistilledFact, ...]
     refused: tuple[str, ...]
     text: str
     published: Published | None
@@ -63,10 +76,20 @@ class Compressor:
         self.saw(messages)
         return done
 
-    def found(self, messages: Messages) -> list[Fact]:
+    def found(self, messages: Messages) -> list[DistilledFact]:
         """Return what the distiller finds in new messages; nothing where the session is too short."""
         fresh = self._unseen(messages)
-        return self._distilled(fresh) if fresh and self._is_long_enough(messages) else []
+        return self._placed(self._distilled(fresh), fresh) if fresh and self._is_long_enough(messages) else []
+
+    def _placed(self, facts: Iterable[DistilledFact], messages: Messages) -> list[DistilledFact]:
+        """The facts, each with the turn in which the user said it."""
+        asked = [message for message in messages if _is_user(message)]
+        ids = [
+            str(one.get("turn") or self._buffer.turns.get(entry_hash(clean_text(one)), "")) for one in asked
+        ]
+        return [
+            replace(fact, said_in=ids[fact.turn - 1] if 0 < fact.turn <= len(ids) else "") for fact in facts
+        ]
 
     def saw(self, messages: Messages) -> None:
         """These messages are not new any more."""
@@ -76,11 +99,11 @@ class Compressor:
             self._seen |= {mark(message) for message in messages}
 
     def keep(
-        self, facts: Sequence[Fact], *, kind: str = "compress", trigger: Trigger = "pre-compress"
+        self, facts: Sequence[DistilledFact], *, kind: str = "compress", trigger: Trigger = "pre-compress"
     ) -> Compressed:
         """Everything in the buffer and these facts, as one commit."""
         origin = origin_of(self._bundle.config, self._buffer.session).because(trigger)
-        kept: list[Fact] = []
+        kept: list[DistilledFact] = []
         refused: list[str] = []
         with self._buffer.drained() as events:
 
@@ -104,35 +127,51 @@ class Compressor:
                 return Message(kind, summary, told | source_trailer(sources, origin))
 
             published = self._bundle.commit(work, purpose=kind, origin=origin)
-        told = _for_the_host(self._bundle, kept, origin)
-        return Compressed(tuple(kept), tuple(refused), told, published, tuple(events))
+        return Compressed(tuple(kept), tuple(refused), self.told(kept), published, tuple(events))
 
     def finish(self, messages: Messages, *, trigger: Trigger = "session-end") -> Compressed:
-        """At the end of a session: its last events, and the facts in what no compression has seen."""
+        """Flush the last events of a session, and the facts in what no compression has seen."""
         return self.compress(messages, kind="flush", trigger=trigger)
 
-    def preview(self, messages: Messages) -> list[Fact]:
+    def preview(self, messages: Messages) -> list[DistilledFact]:
         """Return what `compress` will keep of new messages by the rules, at once: it writes nothing and waits for nobody."""
         messages = list(messages)
         if not self._is_long_enough(messages):
             return []
-        origin = origin_of(self._bundle.config, self._buffer.session)
-        egress, admission, kept = Egress(self._bundle), Admission(self._bundle, origin=origin), list[Fact]()
+        fresh, origin = self._unseen(messages), origin_of(self._bundle.config, self._buffer.session)
+        egress, admission, kept = (
+            Egress(self._bundle),
+            Admission(self._bundle, origin=origin),
+            list[DistilledFact](),
+        )
         found = [
             fact
-            for fact in RuleDistiller().distil(self._unseen(messages))
+            for fact in self._placed(RuleDistiller().distil(fresh), fresh)
             # Else laying it would hold it.
-            if egress.may_be_believed(fact.text) and not admission.came(fact.text).waits
+            if egress.may_be_believed(fact.text) and not admission.marking(fact.text).waits
         ]
         self._lay_facts(Edits(self._bundle.tree()), found, kept, [], origin)
         return kept
 
-    def told(self, facts: Sequence[Fact]) -> str:
-        """Facts as text for the host; whoever hands it over has stored them, or noted them on disk."""
-        origin = origin_of(self._bundle.config, self._buffer.session)
-        return _for_the_host(self._bundle, facts, origin)
+    def told(self, facts: Sequence[DistilledFact]) -> str:
+        """Facts as text for the host, stored already or noted on disk: those that may be believed, as they may leave.
 
-    def _distilled(self, messages: Messages) -> list[Fact]:
+        What the user did not say himself is left to the store, which marks it: the host's summary would not.
+        """
+        store, egress = self._bundle.part(CuratedStore), Egress(self._bundle)
+        origin = origin_of(self._bundle.config, self._buffer.session)
+        admission = Admission(self._bundle, origin=origin)
+        return handback(
+            [
+                replace(fact, text=egress.clean(fact.text), old_text=egress.clean(fact.old_text))
+                for fact in facts
+                if store.is_enabled(fact.target)
+                and egress.may_be_believed(fact.text)
+                and not admission.marking(fact.text).marks
+            ]
+        )
+
+    def _distilled(self, messages: Messages) -> list[DistilledFact]:
         try:
             return self._distiller.distil(messages)
         except Exception as error:  # noqa: BLE001 - somebody else's distiller must not cost the flush
@@ -140,23 +179,30 @@ class Compressor:
             return RuleDistiller().distil(messages)
 
     def _lay_facts(
-        self, edits: Edits, facts: Sequence[Fact], kept: list[Fact], refused: list[str], origin: Origin
+        self,
+        edits: Edits,
+        facts: Sequence[DistilledFact],
+        kept: list[DistilledFact],
+        refused: list[str],
+        origin: Origin,
     ) -> dict[str, None]:
         """Put facts through the curated store and its scanner; one that is refused stops no other.
 
+        All facts of a session with one user among several are that user's: no shared file gets private talk.
         Gives where they came from, as far as the session heard it.
         """
         sources: dict[str, None] = {}
-        if not facts or self._buffer.session.user:
+        if not facts:
             return sources
-        known = known_texts(self._bundle, self._buffer.session.id)
+        known = [_words(text) for text in self._known(origin.user)]
         for fact in facts:
-            if fact.action == "add" and is_known(fact.text, known):
+            target = "user" if origin.user else fact.target
+            if fact.action == "add" and any(_words(fact.text) <= words for words in known):
                 continue
             operation = Operation(fact.action, fact.text, fact.old_text)
             try:
                 laid = self._bundle.part(CuratedStore).lay(
-                    edits, [operation], target=fact.target, origin=origin
+                    edits, [operation], target=target, origin=replace(origin, turn=fact.said_in)
                 )
             except GitMemError as error:
                 refused.append(f"{fact.text or fact.old_text}: {error}")
@@ -164,21 +210,34 @@ class Compressor:
             sources |= laid.sources
             if laid.changed:
                 kept.append(fact)
-                known.append(fact.text)
+                known.append(_words(fact.text))
             elif laid.held:
                 refused.append(f"{fact.text}: held for a person to look at ({', '.join(laid.held)}).")
         return sources
+
+    def _known(self, user: str) -> Iterator[str]:
+        """Yield what the stores say, what left them in this session, and what waits for a person.
+
+        The words that these were taken from may still be in the conversation.
+        """
+        read: set[tuple[str, str]] = set()
+        own = layout.user_memory(user) if user else ""
+        for tree in _trees_since(self._bundle, self._buffer.session.id):
+            for path, found in tree.files("memories"):
+                if (path, found.oid) not in read and (path == own or not path.startswith(layout.USERS)):
+                    read.add((path, found.oid))
+                    yield from (
+                        one.text for one in CuratedFile.parse_leniently(tree.read_entry(found), path).entries
+                    )
+        for held in self._bundle.part(Ledger).held():
+            if held.destination.get("kind") == "entry":
+                yield held.text
 
     def _unseen(self, messages: Messages) -> list[Mapping[str, Any]]:
         return [message for message in messages if mark(message) not in self._seen]
 
     def _is_long_enough(self, messages: Messages) -> bool:
-        """Return whether the session, with what the host has forgotten by now, has enough turns of the user.
-
-        Never one with a user of a gateway: the stores are read by all of them, and what one says is his own.
-        """
-        if self._buffer.session.user:
-            return False
+        """Return whether the session, with what the host has forgotten by now, has enough turns of the user."""
         least = self._bundle.config.flush_min_turns
         here = [mark(message) for message in messages if _is_user(message)]
         return least > 0 and len(here) + len(self._asked.difference(here)) >= least
@@ -186,23 +245,30 @@ class Compressor:
 
 def make_distiller(bundle: Bundle) -> Distiller:
     """The distiller that the settings ask for: an endpoint with the rules behind it, or the rules alone."""
-    config = bundle.config
-    rules = RuleDistiller()
-    if not config.distiller.base_url:
-        return rules
-    from gitmem.memory.distill.by_model import EndpointDistiller
-    from gitmem.memory.endpoint import Endpoint
+    from gitmem.memory.endpoint import endpoint_for
 
-    settings = config.distiller
-    key = bundle.world.env.get(settings.api_key_env, "") if settings.api_key_env else ""
-    try:
-        endpoint = Endpoint(settings.base_url, settings.model, key, timeout=settings.timeout)
-    except GitMemError as error:
-        bundle.report(Notice("endpoint-unusable", "distiller", str(error)))
-        return rules
+    endpoint = endpoint_for(bundle, "distiller", "distiller")
+    if endpoint is None:
+        return RuleDistiller()
+    from gitmem.memory.distill.by_model import EndpointDistiller
+
     return EndpointDistiller(
-        endpoint, rules, entries=lambda: _known_entries(bundle), redact=redacted, report=bundle.report
+        endpoint, entries=lambda: _known_entries(bundle), redact=redacted, report=bundle.report
     )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(WORD.findall(text.casefold())) - _FRAME
+
+
+def _trees_since(bundle: Bundle, session: str) -> Iterator[Tree]:
+    """Yield the state now, and those back to the one that the session's first prompt was made from."""
+    state = bundle.part(Sessions).find(session)
+    first = blocks_of(state.concept)[:1] if state is not None else []
+    for commit in islice(first_parents(bundle.repository, bundle.tip), _FAR if first else 1):
+        yield bundle.repository.tree(commit.oid)
+        if commit.oid in first:
+            return
 
 
 def _known_entries(bundle: Bundle) -> dict[str, list[str]]:
@@ -219,23 +285,6 @@ def _known_entries(bundle: Bundle) -> dict[str, list[str]]:
         ]
         for target in TARGETS
     }
-
-
-def _for_the_host(bundle: Bundle, facts: Sequence[Fact], origin: Origin) -> str:
-    """Facts as text for the host, stored already or about to be: those that may be believed, as they may leave.
-
-    What the user did not say himself is left to the store, which marks it: the host's summary would not.
-    """
-    store, egress, admission = bundle.part(CuratedStore), Egress(bundle), Admission(bundle, origin=origin)
-    return handback(
-        [
-            replace(fact, text=egress.clean(fact.text), old_text=egress.clean(fact.old_text))
-            for fact in facts
-            if store.is_enabled(fact.target)
-            and egress.may_be_believed(fact.text)
-            and not admission.came(fact.text).marks
-        ]
-    )
 
 
 def _counted(facts: int) -> str:

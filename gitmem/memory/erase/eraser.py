@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BundleUnusable, GitMemError, UnknownRevision
-from gitmem.files import read_file
+from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, UnknownRevision
+from gitmem.files import DiskGroup, make_durable, write_new
+from gitmem.git.commit_graph import reachable
+from gitmem.git.commit_note import CommitNote
+from gitmem.git.git_directory import beside, place, refuse_unusual
 from gitmem.git.message import Message
-from gitmem.git.objects import Oid, parse_commit, render_commit
-from gitmem.git.refs import BRANCH, QUARANTINE, snapshot_name
-from gitmem.git.replacement import Replacement, refuse_unusual
-from gitmem.git.rewrite import Rewriter, Rewritten, files_of, reachable, with_file
-from gitmem.memory.erase import beside
-from gitmem.memory.erase.selection import Asked, Chosen, choose
+from gitmem.git.objects import GitObject, Oid, file_id, render_commit
+from gitmem.git.recovery import recover
+from gitmem.git.refs import BRANCH, snapshot_name
+from gitmem.git.repository import Repository
+from gitmem.git.rewrite import Rewriter, Rewritten, files_of, words_in
+from gitmem.memory.erase import leftovers
+from gitmem.memory.erase.erased_list import lines_of
+from gitmem.memory.erase.selection import EraseRequest, choose
 from gitmem.notices import Notice
 from gitmem.okf import layout
-from gitmem.okf.erasures import Receipt, with_receipts
+from gitmem.okf.plain import Printed
+from gitmem.okf.receipts import Receipt, new_receipts, with_receipts
+from gitmem.permissions import make_directories
+from gitmem.state import ERASED, TABLE, TMP
 
 if TYPE_CHECKING:
+    from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
-    from gitmem.okf.erasing import ErasureRules
+    from gitmem.okf.scrub import Scrub
 
 Progress = Callable[[str], None]
 
@@ -37,7 +49,7 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class Erased(Printed):
     """Result of an erase, or of its dry run."""
 
     what: str
@@ -58,18 +70,23 @@ class Erased:
     """Remotes that still have the old history."""
     commit: Oid = ""
     dry_run: bool = False
+    forms: tuple[str, ...] = ()
+    """The text as it is written in files here, with how often."""
+    near: tuple[str, ...] = ()
+    """Words that have it as a part; they stay."""
 
 
 @dataclass(slots=True)
-class Plan:
+class ErasePlan:
     """An erase worked out on the refs as they were seen."""
 
-    rules: ErasureRules
+    rules: Scrub
     seen: dict[str, Oid]
     done: Rewritten
     tip: Oid = ""
     """What `main` becomes, where that is a commit on top of what it was rewritten to."""
-    files: dict[str, bytes | None] = field(default_factory=dict)
+    instead: dict[str, tuple[str, Oid]] = field(default_factory=dict)
+    """Refs that become others than the rules make of them, with their names."""
 
     @property
     def ids(self) -> dict[Oid, Oid]:
@@ -82,9 +99,12 @@ class Plan:
     def refs(self) -> dict[str, Oid]:
         """The refs that there will be."""
         ids = self.ids
-        named = {name: self.rules.blanking.name(name.rpartition("/")[2]) for name in self.seen}
+        named = {name: self.rules.pattern.name(name.rpartition("/")[2]) for name in self.seen}
         found: dict[str, Oid] = {}
         for name, oid in self.seen.items():
+            if name in self.instead:
+                found.setdefault(*self.instead[name])
+                continue
             parent = name.rpartition("/")[0]
             new = f"{parent}/{named[name]}" if parent else name
             while new in found:
@@ -101,13 +121,18 @@ class Eraser:
         self._repository = bundle.repository
         self._tell = progress or (lambda _: None)
 
-    def run(self, asked: Asked, *, by: str, reason: str = "", dry_run: bool = False) -> Erased:
+    def run(self, asked: EraseRequest, *, by: str, reason: str = "", dry_run: bool = False) -> Erased:
         """Erase what was asked for, or say what that would do. Raises where it is nowhere."""
         refuse_unusual(self._repository)
-        with self._bundle.writing("erase"):
+        with contextlib.ExitStack() as stack:
+            for what in () if dry_run else ("sync", "gc"):
+                busy = f"A {what} of this memory is running: try again when it is done."
+                stack.enter_context(self._bundle.state.lock(what, busy).hold("erase"))
+            stack.enter_context(self._bundle.writing("erase"))
+            made = stack.enter_context(self._repository.store.staging())
             self._repository.refuse_if_busy()
-            chosen = choose(self._repository, self.commits(), asked, now=self._bundle.world.clock())
-            plan = self.plan(chosen.rules)
+            rules = choose(self._repository, self.commits(), asked, now=self._bundle.world.clock())
+            plan = self.plan(rules, made, near=dry_run)
             report = self._report(asked, plan, dry_run=dry_run)
             if plan.is_empty and not report.beside:
                 raise UnknownRevision(
@@ -118,64 +143,125 @@ class Eraser:
                 )
             if dry_run:
                 return report
-            receipts = self._receipts(chosen, by, reason)
+            gone = self._first(plan)
+            at = self._bundle.now()
+            receipts = new_receipts(asked.what, len(plan.done.changed), gone, at=at, by=by, reason=reason)
             commit = self._with_receipts(plan, receipts, reason)
-            self.carry_out(plan)
+            self.carry_out(plan, receipts)
         self.look_again(plan.rules)
         if endpoint := self._bundle.config.embeddings.base_url:
             self._bundle.report(Notice("endpoint-has-it", endpoint))
-        left = tuple(beside.left_over(self._bundle, plan.rules))
+        left = tuple(leftovers.left_over(self._bundle, plan.rules))
         return replace(report, receipts=tuple(one.id for one in receipts), commit=commit, left=left)
 
-    def plan(self, rules: ErasureRules) -> Plan:
-        """Return what becomes of the history by some rules; the caller holds the bundle lock."""
+    def plan(
+        self,
+        rules: Scrub,
+        made: dict[Oid, GitObject],
+        known: Mapping[Oid, Oid] = MappingProxyType({}),
+        *,
+        near: bool = False,
+    ) -> ErasePlan:
+        """Return what becomes of the history by some rules; the caller holds the bundle lock.
+
+        `made` takes the new objects, which are staged in the store until the plan is carried out. `known` are commits of
+        which it was found out already what they become; `near` looks for words like the text too.
+        """
         seen = self._repository.refs.under("refs/")
         roots = self._roots()
         self._tell("looking")
         files = list(files_of(self._repository.store, map(self._peeled, roots)))
-        rules.survey_names(path for path, _ in files)
-        for path, oid in files:
-            rules.survey(path, oid, self._repository.store.blob(oid))
+        rules.survey(files, self._repository.store.blob, near=near)
         self._tell("rewriting")
-        done = Rewriter(self._repository.store, rules).run(roots)
-        return Plan(rules, seen, done)
+        done = Rewriter(self._repository.store, rules, made, known).run(roots)
+        return ErasePlan(rules, seen, done)
 
-    def carry_out(self, plan: Plan) -> None:
-        """Make the bundle what the plan says, whatever happens; the caller holds the bundle lock."""
+    def carry_out(self, plan: ErasePlan, receipts: Iterable[Receipt]) -> None:
+        """Make the bundle what the plan says, whatever happens; the caller holds the bundle lock.
+
+        The commits of the receipts are on this machine's list then.
+        """
         from gitmem.memory.indexing import Indexing
 
-        refs = plan.refs()
-        plan.files |= beside.changed_files(self._bundle, plan.rules, plan.ids)
-        self._log_tip(plan)
-        oids = reachable(self._repository.store, {*refs.values(), *plan.ids.values()}, plan.done.objects)
-        self._check(plan, oids)
         if self._bundle.has_part(Indexing):
             self._bundle.part(Indexing).close_all()
-        self._tell("exchanging")
-        Replacement(self._repository, plan.seen, refs, plan.files).carry_out(oids, plan.done.objects)
+        git_dir, old = self._repository.git_dir, self._repository.tree(plan.seen[BRANCH])
+        with beside(git_dir) as new:
+            repository = self._written(plan, new)
+            leftovers.copy_rest(git_dir, new, plan.rules, plan.ids)
+            state = leftovers.StateCopy(git_dir, new, plan.rules, plan.ids)
+            state.run()
+            repository.state.write_text(ERASED, self._bundle.state.read_text(ERASED) + lines_of(receipts))
+            self._log_tip(plan, repository)
+            self._note(repository, old)
+            self._check_files(new, plan.rules)
+            repository.store.close()
+            shutil.rmtree(repository.state.path(TMP), ignore_errors=True)
+            make_durable(new, leftovers.all_files(new))
+            self._tell("exchanging")
+            refs = self._repository.refs
+            with contextlib.ExitStack() as stack:  # no plain `git commit` comes between
+                locks = [stack.enter_context(refs.locked(name)) for name in ("index", "packed-refs", BRANCH)]
+                if refs.under("refs/") != plan.seen:
+                    raise BundleBusy("Somebody moved a branch or a tag meanwhile: run the command again.")
+                if state.run():
+                    make_durable(new, leftovers.all_files(new))
+                place(new, git_dir)
+                self._repository.on_stage("placed")
+                for lock in locks:
+                    lock.leave()  # it went with the old directory
+            self._repository.store.close()
+            recover(self._repository)  # its files follow, and the old directory goes
 
-    def _log_tip(self, plan: Plan) -> None:
-        """The commit with the receipts in the reflogs, as every commit that is made here."""
-        if not plan.tip:
-            return
-        made = parse_commit(plan.tip, plan.done.objects[plan.tip].content)
-        line = b"%s %s %s\t%s\n" % (
-            made.parents[0].encode(),
-            made.oid.encode(),
-            made.committer.render(),
-            made.subject.encode(),
-        )
-        for name in (BRANCH, "HEAD"):
-            path = f"logs/{name}"
-            data = plan.files.get(path, read_file(os.path.join(self._repository.git_dir, path)))
-            plan.files[path] = (data or b"") + line
+    def _written(self, plan: ErasePlan, new: str) -> Repository:
+        """A git directory with the objects and refs that there will be, and with nothing else yet."""
+        refs = plan.refs()
+        objects = list(reachable(self._repository.store, {*refs.values(), *plan.ids.values()}))
+        self._check(objects, plan.rules)
+        for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+            make_directories(os.path.join(new, *name.split("/")))
+        repository = Repository(self._repository.root, new, self._repository.env)
+        repository.store.write(objects)
+        repository.refs.set_new({name: oid for name, oid in refs.items() if name != BRANCH})
+        write_new(repository.refs.path(BRANCH), refs[BRANCH].encode() + b"\n")
+        return repository
+
+    def _note(self, repository: Repository, old: Tree) -> None:
+        """Note which files of the work tree are to follow, and make git's index."""
+        tip = repository.tip()
+        assert tip is not None
+        tree = repository.tree(tip)
+        before, after = ({path: file_id(entry) for path, entry in one.files()} for one in (old, tree))
+        paths = [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
+        note = CommitNote(None, tip, paths, was={path: before.get(path) for path in paths})
+        with DiskGroup() as disk:
+            repository.note.write(note, disk)
+        moment = os.stat(repository.git_dir).st_mtime_ns
+        write_new(repository.index_file.path, repository.index_file.made(tree, moment).raw)
+
+    def _check_files(self, new: str, rules: Scrub) -> None:
+        """Refuse to go on where a file that gitmem writes would still have the text."""
+        kept = [name.path().partition(os.sep)[0] for name in TABLE if name.erase == "keep"]
+        # The note names files that are to be removed, until they are.
+        allowed = ("config", "hooks/", "gitmem/pending", *(f"gitmem/{name}" for name in kept))
+        for path in leftovers.holding_text(new, rules):
+            if not path.startswith(allowed):
+                raise BundleUnusable(
+                    f"The text would still be in {path}: nothing was changed. This is a bug in gitmem."
+                )
+
+    def _log_tip(self, plan: ErasePlan, repository: Repository) -> None:
+        """Name the commit with the receipts in the reflog, as every commit that is made here."""
+        if plan.tip:
+            made = repository.store.commit(plan.tip)
+            repository.refs.log(BRANCH, made.parents[0], made.oid, made.committer, made.subject)
 
     def _roots(self) -> list[Oid]:
         """All that git keeps: `main` first, then every other ref, then what only a reflog names."""
         refs = self._repository.refs.under("refs/")
         known = {name: oid for name, oid in refs.items() if self._is_history(oid)}
         order = sorted(known, key=lambda name: (name != BRANCH, not name.startswith("refs/tags/"), name))
-        logged = [oid for oid in beside.reflog_ids(self._repository.git_dir) if self._is_history(oid)]
+        logged = [oid for oid in leftovers.reflog_ids(self._repository.git_dir) if self._is_history(oid)]
         return list(dict.fromkeys([*(known[name] for name in order), *logged]))
 
     def commits(self) -> list[Oid]:
@@ -191,22 +277,19 @@ class Eraser:
     def _peeled(self, oid: Oid) -> Oid:
         return self._repository.store.peel(oid)[0]
 
-    def _report(self, asked: Asked, plan: Plan, *, dry_run: bool) -> Erased:
+    def _report(self, asked: EraseRequest, plan: ErasePlan, *, dry_run: bool) -> Erased:
         store, done = self._repository.store, plan.done
-        quarantined = set(self._commits_of(QUARANTINE))
         holding = [
             Holding(oid, store.commit(oid).subject, tuple(sorted(paths)))
             for oid, paths in done.brings.items()
-            if oid not in quarantined
         ]
         snapshots = [
             snapshot_name(name).removeprefix("refs/")
             for name, oid in plan.seen.items()
-            if name.startswith(("refs/tags/", "refs/gitmem/")) and name != QUARANTINE and oid in done.holding
+            if name.startswith(("refs/tags/", "refs/gitmem/")) and oid in done.holding
         ]
-        held = {path.removesuffix(".md") for oid in quarantined for path in done.brings.get(oid, ()) if path}
-        changed = beside.changed_files(self._bundle, plan.rules, {oid: oid for oid in plan.ids})
-        dirty = [path for path in changed if self._holds(path, plan.rules)]
+        dirty = leftovers.holding_text(self._repository.git_dir, plan.rules)
+        held = [key for path in dirty if (key := leftovers.held_key(path))]
         remotes = sorted(
             {
                 name.split("/")[2]
@@ -223,69 +306,56 @@ class Eraser:
             len(done.changed),
             remotes=tuple(remotes),
             dry_run=dry_run,
+            forms=tuple(f"{form} ({many})" for form, many in plan.rules.forms.most_common()),
+            near=tuple(sorted(plan.rules.near)),
         )
 
-    def _holds(self, path: str, rules: ErasureRules) -> bool:
-        full = os.path.join(self._repository.git_dir, path)
-        return os.path.isfile(full) and rules.blanking.is_in(read_file(full) or b"")
+    def _first(self, plan: ErasePlan) -> list[Oid]:
+        """The commits that become others and stand on none that does, and the tags."""
+        changed, store = plan.done.changed, self._repository.store
+        first = [oid for oid in changed if changed.keys().isdisjoint(store.commit(oid).parents)]
+        return first + [old for old, new in plan.done.tags.items() if old != new]
 
-    def _commits_of(self, ref: str) -> Iterable[Oid]:
-        from gitmem.git.commit_graph import only_in
-
-        tip = self._repository.refs.read(ref)
-        return only_in(self._repository, tip, None) if tip else ()
-
-    def _receipts(self, chosen: Chosen, by: str, reason: str) -> list[Receipt]:
-        at, what = self._bundle.now(), chosen.asked.what
-        is_text = what in ("text", "secret")
-        return [
-            Receipt.new(what, name, [name] if is_text else chosen.texts, at=at, by=by, reason=reason)
-            for name in chosen.names
-        ]
-
-    def _with_receipts(self, plan: Plan, receipts: list[Receipt], reason: str) -> Oid:
+    def _with_receipts(self, plan: ErasePlan, receipts: list[Receipt], reason: str) -> Oid:
         """The receipts in a commit on top of what `main` becomes; gives its id."""
-        store, made = self._repository.store, plan.done.objects
         main = plan.seen[BRANCH]
         tip = plan.done.commits[main]
-        tree = parse_commit(tip, made[tip].content).tree if tip in made else store.commit(tip).tree
         known = self._repository.tree(main).read(layout.CONFIG_ERASED)
-        tree = with_file(store, made, tree, layout.CONFIG_ERASED, with_receipts(known, receipts))
+        edits = {layout.CONFIG_ERASED: with_receipts(known, receipts)}
+        tree, objects = self._repository.tree(tip).apply(edits)
         moment = int(self._bundle.world.clock().timestamp())
         origin = self._bundle.commit_gate.origin(self._bundle.origin(reason=reason))
         what = f"{receipts[0].what}, receipt {', '.join(one.id for one in receipts)}"
         message = Message("erase", what, origin.trailers()).render()
         commit = render_commit(
-            tree,
+            tree.oid,
             [tip],
             self._bundle.person_named(origin.agent or self._bundle.config.agent_id, moment),
             self._bundle.person_named("gitmem", moment),
             message,
         )
-        made[commit.oid] = commit
+        plan.done.objects.update((one.oid, one) for one in (*objects, commit))
         plan.tip = commit.oid
         return commit.oid
 
-    def _check(self, plan: Plan, oids: Iterable[Oid]) -> None:
+    def _check(self, objects: Iterable[GitObject], rules: Scrub) -> None:
         """No object that stays holds the text: found before anything has happened, or never."""
-        store, made, blanking = self._repository.store, plan.done.objects, plan.rules.blanking
-        for oid in oids:
-            data = made[oid].content if oid in made else store.read(oid)[1]
-            if blanking.is_in(data):
+        for one in objects:
+            if rules.pattern.is_in(words_in(one.type, one.content)):
                 raise BundleUnusable(
-                    f"The text would still be in the object {oid}: nothing was changed. This is a bug in gitmem."
+                    f"The text would still be in the object {one.oid}: nothing was changed. This is a bug in gitmem."
                 )
 
-    def look_again(self, rules: ErasureRules) -> None:
+    def look_again(self, rules: Scrub) -> None:
         """Look at what is on disk now, and let a linked host's files follow."""
-        from gitmem.memory.linked_host import bring_host_along
+        from gitmem.memory.mirror.links import after_change
 
         store = self._repository.store
         for oid in store.all_ids():
-            if rules.blanking.is_in(store.read(oid)[1]):
+            if rules.pattern.is_in(words_in(*store.read(oid))):
                 raise BundleUnusable(
                     f"The history was rewritten, and somebody added the object {oid} with the text meanwhile.",
                     hint="Run the same command again.",
                 )
-        for notice in bring_host_along(self._bundle):
+        for notice in after_change(self._bundle):
             self._bundle.report(notice)

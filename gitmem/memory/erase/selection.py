@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,21 +16,20 @@ from gitmem.git.repository import Repository
 from gitmem.git.rewrite import files_of
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.gate.admission import secrets_in
-from gitmem.okf.blanking import Blanking
-from gitmem.okf.erasing import ErasureRules, Gone, worth_blanking
-from gitmem.okf.erasures import What, words_of
 from gitmem.okf.files import open_file
 from gitmem.okf.paths import safe_name
+from gitmem.okf.receipts import What
+from gitmem.okf.scrub import Scrub, worth_blanking
+from gitmem.okf.text_pattern import TextPattern, words_of
 
 SHORTEST = 4
 _ENTRY = re.compile(r"[0-9a-f]{8,32}")
 _EVENT = re.compile(r"[0-9a-f]{32}-\d+")
-_RECEIPT_WORDS = 4
 _MOST_QUOTED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EraseRequest:
     """A person's request to erase."""
 
     what: What
@@ -37,24 +37,18 @@ class Asked:
     """The text, `COMMIT:PATH`, the id of an entry or session, or the path."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The meaning of a request in this memory."""
-
-    asked: Asked
-    rules: ErasureRules
-    texts: tuple[str, ...]
-    """What must not come back."""
-    names: tuple[str, ...]
-    """What the receipts are of: one for each secret, else what was asked for."""
-
-
-def choose(repository: Repository, roots: list[Oid], asked: Asked, *, now: datetime | None = None) -> Chosen:
+def choose(
+    repository: Repository, roots: list[Oid], asked: EraseRequest, *, now: datetime | None = None
+) -> Scrub:
     """Make the rules for what was asked; raises where it can be nothing that is erased. `now` is for names of commits."""
     if asked.what == "text":
-        return _texts(asked, [_checked(asked.name)])
+        return Scrub(TextPattern([_checked(asked.name)]))
+    if asked.what == "regex":
+        return Scrub(TextPattern((), asked.name))
     if asked.what == "secret":
-        return _texts(asked, _secrets(repository, asked.name, now))
+        return Scrub(TextPattern(_secrets(repository, asked.name, now)))
+    if asked.what == "person":
+        return _person(repository, roots, asked)
     if asked.what == "entry":
         return _entry(repository, roots, asked)
     if asked.what == "path":
@@ -67,10 +61,6 @@ def _checked(text: str) -> str:
     if len(text) < SHORTEST or not words_of(text):
         raise UsageError(f"A text to erase has at least {SHORTEST} characters, and a word among them.")
     return text
-
-
-def _texts(asked: Asked, texts: list[str]) -> Chosen:
-    return Chosen(asked, ErasureRules(Blanking(texts), Gone()), tuple(texts), tuple(texts))
 
 
 def _secrets(repository: Repository, name: str, now: datetime | None) -> list[str]:
@@ -91,7 +81,7 @@ def _secrets(repository: Repository, name: str, now: datetime | None) -> list[st
     return found
 
 
-def _entry(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
+def _entry(repository: Repository, roots: list[Oid], asked: EraseRequest) -> Scrub:
     if not (_ENTRY.fullmatch(asked.name) or _EVENT.fullmatch(asked.name)):
         raise UsageError(
             f"{asked.name[:64]!r} is not the id of an entry: `gitmem search --json` and `gitmem blame --json` show it."
@@ -109,15 +99,17 @@ def _entry(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
     if len(found) + len(events) > 1:
         raise UsageError(f"{len(found)} entries begin with {asked.name!r}: give more digits.")
     texts = [*found.values(), *(text for several in events.values() for text in several)]
-    gone = Gone(entries=frozenset(found), events=frozenset(events))
-    rules = ErasureRules(Blanking(worth_blanking(texts)), gone, _quoted(texts))
-    return Chosen(asked, rules, _for_receipt(texts), (next(iter((*found.values(), *events)), asked.name),))
+    return Scrub(
+        TextPattern(worth_blanking(texts)),
+        _quoted(texts),
+        entries=frozenset(found),
+        events=frozenset(events),
+    )
 
 
-def _path(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
+def _path(repository: Repository, roots: list[Oid], asked: EraseRequest) -> Scrub:
     if asked.name in ("", "index.md", "log.md", "config", "config/agent.md", "config/erased.md"):
         raise UsageError(f"{asked.name or 'All of it'} cannot be erased: without it this is not a bundle.")
-    gone = frozenset((asked.name,))
     inside = (
         (path, oid)
         for path, oid in files_of(repository.store, roots)
@@ -130,15 +122,13 @@ def _path(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
             texts.append(entry.text)
             if key.space == "event":
                 events.add(key.id)
-    rules = ErasureRules(Blanking(()), Gone(paths=gone, events=frozenset(events)), _quoted(texts))
-    return Chosen(asked, rules, _for_receipt(texts), (asked.name,))
+    return Scrub(TextPattern(()), _quoted(texts), paths=frozenset((asked.name,)), events=frozenset(events))
 
 
-def _session(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
+def _session(repository: Repository, roots: list[Oid], asked: EraseRequest) -> Scrub:
     name = safe_name(asked.name)
     place = re.compile(rf"(sessions/[^/]+/[^/]+/{re.escape(name)})(?:\.md|/.*)")
     gone: set[str] = set()
-    texts: list[str] = []
     events: set[str] = set()
     inside: list[tuple[str, Oid]] = []
     for path, oid in files_of(repository.store, roots):
@@ -146,18 +136,36 @@ def _session(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
             gone |= {found[1], f"{found[1]}.md"}
             inside.append((path, oid))
     for path, data in _read(repository, inside):
-        for key, entry in open_file(path, data).entries.items():
-            if key.space == "event":
-                events.add(key.id)
-                texts += [value for value in entry.extra.values() if isinstance(value, str)]
+        events |= {key.id for key in open_file(path, data).entries if key.space == "event"}
     written = dict(_written_by(repository, roots, asked.name))
-    texts += written.values()
-    rules = ErasureRules(
-        Blanking(worth_blanking(written.values())),
-        Gone(frozenset(gone), frozenset(written), frozenset(events), asked.name),
+    return Scrub(
+        TextPattern(worth_blanking(written.values())),
         _quoted(written.values()),
+        paths=frozenset(gone),
+        entries=frozenset(written),
+        events=frozenset(events),
+        session=asked.name,
     )
-    return Chosen(asked, rules, _for_receipt(texts), (asked.name,))
+
+
+def _person(repository: Repository, roots: list[Oid], asked: EraseRequest) -> Scrub:
+    """Take entries, events and pages whole that name somebody; elsewhere the names are blanked."""
+    pattern = TextPattern(_checked(name) for name in asked.name.split(","))
+    found: dict[str, set[str]] = {"§": set(), "event": set()}
+    paths: set[str] = set()
+    for path, data in _read(repository, files_of(repository.store, roots)):
+        if not pattern.is_in(path.encode() + b"\n" + data):
+            continue
+        file = open_file(path, data)
+        if file.kind == "concept" and pattern.is_in(f"{path}\n{file.front.get('title', '')}".encode()):
+            paths.add(path)
+        for key, entry in file.entries.items():
+            said = f"{entry.text}\n{json.dumps(entry.extra, default=str)}" if key.space in found else ""
+            if said and pattern.is_in(said.encode()):
+                found[key.space].add(key.id)
+    return Scrub(
+        pattern, paths=frozenset(paths), entries=frozenset(found["§"]), events=frozenset(found["event"])
+    )
 
 
 def _written_by(repository: Repository, roots: list[Oid], session: str) -> Iterator[tuple[str, str]]:
@@ -193,11 +201,6 @@ def _read(repository: Repository, files: Iterable[tuple[str, Oid]]) -> Iterator[
                 yield path, repository.store.blob(oid)
 
 
-def _quoted(texts: Iterable[str]) -> Blanking:
+def _quoted(texts: Iterable[str]) -> TextPattern:
     """The texts that a subject or a line of the log may quote; of very many only some, and their commits are known."""
-    return Blanking([text for text in dict.fromkeys(texts) if len(text) >= SHORTEST][:_MOST_QUOTED])
-
-
-def _for_receipt(texts: Iterable[str]) -> tuple[str, ...]:
-    """Of many texts those long enough that meeting one again is no accident."""
-    return tuple(dict.fromkeys(text for text in texts if len(words_of(text)) >= _RECEIPT_WORDS))
+    return TextPattern([text for text in dict.fromkeys(texts) if len(text) >= SHORTEST][:_MOST_QUOTED])

@@ -11,30 +11,24 @@ from typing import TYPE_CHECKING, Literal, get_args
 from gitmem.errors import InvalidContent, UsageError
 from gitmem.files import read_file, replace_file
 from gitmem.memory.exchange.lines import entry_lines
-from gitmem.okf import layout
-from gitmem.okf.entries import DELIMITER
 from gitmem.okf.files import open_file
+from gitmem.okf.plain import Printed
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.store import Target
     from gitmem.okf.entries import Entry
 
-Format = Literal["okf", "hermes", "markdown", "jsonl", "agents-md", "bundle"]
+Format = Literal["okf", "markdown", "jsonl", "agents-md"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-Order = Literal["topic", "day"]
 
 BEGIN, END = "<!-- gitmem:begin -->", "<!-- gitmem:end -->"
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
-_BY_GITMEM = re.compile(r"^.*  # by gitmem\n", re.MULTILINE)
-_TARGETS: tuple[tuple[Target, str, str], ...] = (
-    ("memory", "MEMORY.md", "What is known"),
-    ("user", "USER.md", "The user"),
-)
+_TITLES: dict[Target, str] = {"memory": "What is known", "user": "The user"}
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Printed):
     """Files that an export wrote."""
 
     format: Format
@@ -44,23 +38,16 @@ class Exported:
     entries: int = 0
 
 
-def export(
-    bundle: Bundle, form: Format, where: str, *, by: Order = "topic", overwrite: bool = False
-) -> Exported:
+def export(bundle: Bundle, form: Format, where: str, *, overwrite: bool = False) -> Exported:
     """Write the memory in a format to a file or directory; what is there already stays unless `overwrite`."""
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}: choose one of {', '.join(FORMATS)}.")
     if form == "agents-md":
         return _agents_md(bundle, where)
-    if form in ("okf", "hermes"):
-        files = dict(_okf(bundle) if form == "okf" else _hermes(bundle))
-        return _written(form, where, files, overwrite=overwrite)
+    if form == "okf":
+        return _written(form, where, dict(_okf(bundle)), overwrite=overwrite)
     _refuse_existing([where], overwrite=overwrite)
-    if form == "bundle":
-        from gitmem.memory.sync.bundle_file import write_file
-
-        return Exported(form, where, (where,), write_file(bundle, where))
-    lines = list(entry_lines(bundle) if form == "jsonl" else _markdown(bundle, by))
+    lines = list(entry_lines(bundle) if form == "jsonl" else _markdown(bundle))
     _put(where, "".join(lines).encode())
     return Exported(form, where, (where,), len(lines))
 
@@ -70,28 +57,6 @@ def _okf(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
     tree = bundle.tree()
     for path, entry in tree.files():
         yield path, tree.read_entry(entry)
-
-
-def _hermes(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
-    """The files of a Hermes home: what goes into its prompt passes the gate on its way out."""
-    from gitmem.memory.gate.admission import Admission
-    from gitmem.safety.verdict import Verdict
-
-    for target, name, _ in _TARGETS:
-        texts = [entry.text for entry in _shown(bundle, target)]
-        if texts:
-            yield f"memories/{name}", DELIMITER.join(texts).encode()
-    tree, gate = bundle.tree(), Admission(bundle)
-    for path, entry in tree.files("skills"):
-        data = tree.read_entry(entry)
-        if gate.skill(data.decode("utf-8", "replace")).verdict is not Verdict.ALLOW:
-            continue
-        if path.endswith(".md"):
-            data = _BY_GITMEM.sub("", data.decode("utf-8", "surrogateescape")).encode(
-                "utf-8", "surrogateescape"
-            )
-        if not layout.is_generated(path):
-            yield path, data
 
 
 def _shown(bundle: Bundle, target: Target) -> list[Entry]:
@@ -107,22 +72,10 @@ def _shown(bundle: Bundle, target: Target) -> list[Entry]:
     return [entry for entry in uncontested([entry for entry, _ in judged]) if entry.key in allowed]
 
 
-def _markdown(bundle: Bundle, by: Order) -> Iterator[str]:
-    """One document for people."""
+def _markdown(bundle: Bundle) -> Iterator[str]:
+    """Yield one document for people."""
     yield f"# Memory of {bundle.config.agent_id}\n"
-    if by == "day":
-        days: dict[str, list[str]] = {}
-        for target, _, _ in _TARGETS:
-            for entry in _shown(bundle, target):
-                days.setdefault(entry.at[:10] or layout.UNDATED, []).append(entry.text)
-        for path, title, body in _concepts(bundle):
-            dated = re.search(r"\d{4}-\d\d-\d\d", path)
-            days.setdefault(dated[0] if dated else layout.UNDATED, []).append(f"**{title}** {body}".strip())
-        for day in sorted(days, reverse=True):
-            yield f"\n## {day}\n\n"
-            yield from (_bullet(text) for text in days[day])
-        return
-    for target, _, title in _TARGETS:
+    for target, title in _TITLES.items():
         if entries := _shown(bundle, target):
             yield f"\n## {title}\n\n"
             yield from (_bullet(entry.text) for entry in entries)
@@ -151,8 +104,8 @@ def _bullet(text: str) -> str:
 
 
 def _agents_md(bundle: Bundle, where: str) -> Exported:
-    """The curated store as a block between two markers of AGENTS.md or CLAUDE.md; nothing else there is touched."""
-    from gitmem.memory.curated.prompt_block import freeze
+    """Write the confirmed facts between two markers of AGENTS.md or CLAUDE.md; nothing else there is touched."""
+    from gitmem.memory.gate.marks import is_unconfirmed
 
     present = (read_file(where) or b"").decode("utf-8", "surrogateescape")
     if present.count(BEGIN) != present.count(END) or present.count(BEGIN) > 1:
@@ -160,7 +113,13 @@ def _agents_md(bundle: Bundle, where: str) -> Exported:
             f"The markers of gitmem in {where} are not a pair: nothing was changed.",
             hint=f"Leave one {BEGIN} and one {END} behind it, or none.",
         )
-    block = f"{BEGIN}\n{freeze(bundle).text.replace(BEGIN, '').replace(END, '')}\n{END}\n"
+    facts = [
+        _bullet(entry.text.replace(BEGIN, "").replace(END, ""))
+        for target in _TITLES
+        for entry in _shown(bundle, target)
+        if not is_unconfirmed(entry)
+    ]
+    block = f"{BEGIN}\n{''.join(facts)}{END}\n"
     if BEGIN in present:
         text = _BLOCK.sub(lambda _: block, present)
     else:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from gitmem.errors import InvalidContent
-from gitmem.files import read_file
+from gitmem.files import read_regular
 from gitmem.memory.exchange.importing import SETTINGS, Importer, NewEntry, NewFile, Piece
 from gitmem.okf import layout, paths, timestamps
 from gitmem.okf.curated import split_texts
@@ -28,14 +28,14 @@ def markdown_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     if os.path.isfile(path):
         yield Piece(
             f"markdown {os.path.basename(path)}",
-            files=(NewFile(f"notes/{os.path.basename(path)}", _read(path)),),
+            files=(NewFile(f"notes/{os.path.basename(path)}", read_regular(path)),),
         )
         return
     found = list(_files(path, importer))
     names = {os.path.splitext(os.path.basename(one))[0].casefold(): one for one, _ in found}
     batch: list[NewFile] = []
     for relative, full in found:
-        data = _read(full)
+        data = read_regular(full)
         if relative.endswith(".md"):
             data = _linked(data, relative, names)
         batch.append(NewFile(f"notes/{relative}", data))
@@ -69,7 +69,7 @@ def okf_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     for found, full in _files(path, importer):
         if not (relative := other.place(found)):
             continue
-        data = repaired_times(_read(full), relative, importer)
+        data = repaired_times(read_regular(full), relative, importer)
         file = open_file(relative, data)
         if isinstance(file, SectionsFile):
             if entries := tuple(new_entry(entry, relative) for entry in file.entries.values()):
@@ -89,7 +89,7 @@ class OtherBundle:
     def __init__(self, root: str) -> None:
         self.name = os.path.basename(os.path.abspath(root))
         agent = os.path.join(root, layout.CONFIG_AGENT)
-        self._is_gitmem = os.path.isfile(agent) and b"gitmem_format" in _read(agent)
+        self._is_gitmem = os.path.isfile(agent) and b"gitmem_format" in read_regular(agent)
 
     def place(self, path: str) -> str:
         """Return where a file of it goes here; empty where it stays: it is made again, or says how that bundle is run."""
@@ -132,7 +132,7 @@ def openclaw_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     for relative, full in _files(top, importer):
         name = os.path.basename(relative)
         at = os.stat(full).st_mtime
-        text = _read(full).decode("utf-8", "replace")
+        text = read_regular(full).decode("utf-8", "replace")
         if relative in ("MEMORY.md", "USER.md"):
             store = layout.USER if name == "USER.md" else layout.MEMORY
             yield Piece(f"openclaw {relative}", at, _listed(text, store, at))
@@ -145,7 +145,7 @@ def openclaw_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     for name in ("exec-approvals.json",):
         beside = os.path.join(path, name)
         if top != path and os.path.isfile(beside):
-            text = _read(beside).decode("utf-8", "replace")
+            text = read_regular(beside).decode("utf-8", "replace")
             files.append(_record(name, text))
     if files:
         yield Piece("openclaw files", files=tuple(files))
@@ -178,7 +178,7 @@ def claude_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     files = []
     for relative, full in _files(memory, importer):
         if relative.endswith(".md") and os.path.basename(relative) != "MEMORY.md":
-            files.append(NewFile(f"claude/{project}/{relative}", _claude_topic(_read(full))))
+            files.append(NewFile(f"claude/{project}/{relative}", _claude_topic(read_regular(full))))
     if files:
         yield Piece(f"claude {project}", files=tuple(files))
 
@@ -199,7 +199,7 @@ def _claude_topic(data: bytes) -> bytes:
         return data
     if found is None:
         return data
-    meta, parts = found
+    meta, parts, _ = found
     inner = meta.get("metadata")
     kind = inner.get("type") if isinstance(inner, dict) else None
     return Concept.new("Memory", parts.body, kind=kind, **meta).render()
@@ -218,7 +218,7 @@ def codex_pieces(path: str, importer: Importer) -> Iterator[Piece]:
                 place = (
                     f"skills/codex/{relative[7:]}" if relative.startswith("skills/") else f"codex/{relative}"
                 )
-                files.append(NewFile(place, _read(full)))
+                files.append(NewFile(place, read_regular(full)))
     if files:
         yield Piece("codex memories", files=tuple(files))
 
@@ -233,14 +233,7 @@ def _files(top: str, importer: Importer) -> Iterator[tuple[str, str]]:
             full = os.path.join(directory, name)
             if name.startswith(".") or os.path.islink(full):
                 continue
-            if os.path.getsize(full) > LARGEST:
-                importer.problem(f"{full} was left out: it is larger than 8 MB.")
+            if not os.path.isfile(full) or os.path.getsize(full) > LARGEST:
+                importer.problem(f"{full} was left out: it is not a file, or larger than 8 MB.")
                 continue
             yield os.path.relpath(full, top).replace(os.sep, "/"), full
-
-
-def _read(path: str) -> bytes:
-    try:
-        return read_file(path) or b""
-    except OSError as error:
-        raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error

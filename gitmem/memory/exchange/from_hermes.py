@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from gitmem.errors import InvalidContent
-from gitmem.files import read_file
+from gitmem.files import read_regular
 from gitmem.index.other_database import OtherDatabase, Row, opened
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
@@ -46,7 +46,7 @@ def home_pieces(
     """All of a Hermes home, oldest first; `sessions` alone, or those that began since a moment."""
     if not os.path.isdir(home):
         raise InvalidContent(f"There is no directory {home}.")
-    others = [] if sessions else sorted([*_memories(home), *_skills(home, importer)], key=_date)
+    others = [] if sessions else sorted([*_memories(home, importer), *_skills(home, importer)], key=_date)
     database = os.path.join(home, "state.db")
     if os.path.isfile(database):
         yield from heapq.merge(others, session_pieces(database, importer, since=since), key=_date)
@@ -73,8 +73,8 @@ class _Store:
     def piece(self, file: str, source: str, at: float) -> Iterator[Piece]:
         """Yield what the next state changed; nothing where it cannot be read."""
         try:
-            text = (read_file(file) or b"").decode()
-        except UnicodeDecodeError:
+            text = read_regular(file).decode()
+        except (InvalidContent, UnicodeDecodeError):
             return
         begun = timestamps.stamp(timestamps.of_seconds(at))
         now: dict[str, NewEntry] = {}
@@ -87,7 +87,7 @@ class _Store:
             yield Piece(source, at, tuple(now.values()), gone)
 
 
-def _memories(home: str) -> Iterator[Piece]:
+def _memories(home: str, importer: Importer) -> Iterator[Piece]:
     """The states of the memory files: backups by the time in their names, and what they are now."""
     folder = os.path.join(home, "memories")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
@@ -98,8 +98,10 @@ def _memories(home: str) -> Iterator[Piece]:
             moment = int(match[2])
             last = float(moment) if moment < 10**11 else moment / 1000
             yield from store.piece(os.path.join(folder, match[0]), f"hermes memories/{match[0]}", last)
-        file = os.path.join(folder, name)
-        if os.path.isfile(file):
+        file = os.path.realpath(os.path.join(folder, name))  # it may be a link inside the home
+        if not file.startswith(os.path.realpath(home) + os.sep):
+            importer.problem(f"memories/{name} was left out: it is a link out of {home}.")
+        elif os.path.isfile(file):
             yield from store.piece(file, f"hermes memories/{name}", max(os.stat(file).st_mtime, last))
 
 
@@ -218,11 +220,12 @@ def _skills(home: str, importer: Importer) -> Iterator[Piece]:
             below[:] = sorted(name for name in below if not name.startswith("."))
             for name in sorted(others):
                 full = os.path.join(found, name)
-                if os.path.islink(full) or os.path.getsize(full) > _LARGEST_SKILL:
-                    importer.problem(f"{full} was left out: it is a link, or larger than 1 MB.")
+                is_file = os.path.isfile(full) and not os.path.islink(full)
+                if not is_file or os.path.getsize(full) > _LARGEST_SKILL:
+                    importer.problem(f"{full} was left out: it is a link, no file, or larger than 1 MB.")
                     continue
                 relative = os.path.relpath(full, top).replace(os.sep, "/")
-                data = read_file(full) or b""
+                data = read_regular(full)
                 files.append(NewFile(f"skills/{relative}", _skill(data) if name == "SKILL.md" else data))
         folders[:] = []
         at = os.stat(os.path.join(directory, "SKILL.md")).st_mtime

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from gitmem.errors import GitMemError
 from gitmem.git.commit_graph import first_parents
+from gitmem.git.git_directory import git_dir_of
 from gitmem.git.objects import Commit, TreeEntry
 from gitmem.git.repository import Repository
-from gitmem.git.setup import git_dir_of
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.exchange.from_folder import LARGEST, OtherBundle, new_entry, repaired_times
-from gitmem.memory.exchange.importing import Importer, NewEntry, Piece, Step
+from gitmem.memory.exchange.importing import FileStep, Importer, NewEntry, Piece
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.files import SectionsFile, open_file
@@ -61,7 +61,7 @@ class _History:
     def _piece(self, commit: Commit) -> Piece:
         entries: list[NewEntry] = []
         gone: list[NewEntry] = []
-        steps: list[Step] = []
+        steps: list[FileStep] = []
         for change in self._diff.of_commit(commit):
             path = self._other.place(change.path)
             if not path or any(part.startswith(".") for part in path.split("/")):
@@ -73,7 +73,7 @@ class _History:
                 entries += come
                 gone += left
             elif was != data:
-                steps.append(Step(path, was, data))
+                steps.append(FileStep(path, was, data))
         return Piece(
             f"okf {self._other.name} {commit.oid[:12]}",
             commit.made,

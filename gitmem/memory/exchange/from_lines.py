@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitmem.errors import InvalidContent
+from gitmem.files import open_regular
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
 from gitmem.okf import layout, timestamps
@@ -44,6 +45,10 @@ def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
         if len(entries) >= _MANY:
             yield Piece(f"jsonl {name}", entries=tuple(entries))
             entries = []
+    # First what was taken back there: an event that says it must not bring it here.
+    if taken := [one for one in files if one.path.startswith("retractions/")]:
+        yield Piece(f"jsonl {name}", files=tuple(taken))
+        files = [one for one in files if one not in taken]
     for (session, _), several in events.items():
         found = sorted(several, key=lambda event: place_of(event.id)[1])
         info = SessionInfo(session, started=found[0].at)
@@ -54,8 +59,10 @@ def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
 
 
 def _lines(path: str, importer: Importer) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the JSON objects of a file with the numbers of their lines; a file with none but bad lines is unread."""
+    good = bad = 0
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
             for number, raw in enumerate(file, 1):
                 if not raw.strip():
                     continue
@@ -64,13 +71,17 @@ def _lines(path: str, importer: Importer) -> Iterator[tuple[int, Mapping[str, An
                 except (ValueError, RecursionError):
                     item = None
                 if isinstance(item, dict):
+                    good += 1
                     yield number, item
                 else:
+                    bad += 1
                     importer.problem(
                         f"Line {number} of {os.path.basename(path)} is not a JSON object, and was left out."
                     )
     except OSError as error:
         raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error
+    if bad and not good:
+        importer.done.unread.append(os.path.basename(path))
 
 
 def _entry(item: Mapping[str, Any]) -> NewEntry:

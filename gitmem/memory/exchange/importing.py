@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,15 +19,18 @@ from gitmem.git.commit_graph import walk
 from gitmem.git.message import Message, trailers_of
 from gitmem.memory.capture.buffer import lay_events, marker
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted, retractions_of
+from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, redacted
 from gitmem.memory.gate.skill_guard import SkillGuard, was_taken_back
+from gitmem.memory.history.log import History
 from gitmem.memory.history.revert import IMPORT_RUN
+from gitmem.memory.retraction import is_retracted, retractions_of
 from gitmem.okf import layout, paths, timestamps, validate
 from gitmem.okf.concept import Concept, as_note
 from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import Entry, section_key
 from gitmem.okf.events import Event, place_of
 from gitmem.okf.files import open_file
+from gitmem.okf.plain import Printed
 from gitmem.okf.skills import FOLDERS
 from gitmem.okf.validate import who_obeys
 
@@ -56,7 +60,7 @@ class NewFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FileStep:
     """Effect of one commit of another history on a file."""
 
     path: str
@@ -71,24 +75,21 @@ class Piece:
     source: str
     """Where it is from, for the commit: `hermes state.db session 42`."""
     at: float = 0.0
-    """When it was made, in seconds; 0 where nobody knows."""
+    """When it was made, in seconds; 0 where that is not known."""
     entries: tuple[NewEntry, ...] = ()
     gone: tuple[NewEntry, ...] = ()
     """Entries of an earlier piece that are not there any more."""
     events: tuple[Event, ...] = ()
     files: tuple[NewFile, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[FileStep, ...] = ()
     reason: str = ""
     session: SessionInfo | None = None
     ended: str = ""
     """When the session ended, where it has."""
 
 
-Report = Callable[[str], None]
-
-
 @dataclass(slots=True)
-class Imported:
+class Imported(Printed):
     """Result of an import, or of its dry run."""
 
     format: str
@@ -107,6 +108,8 @@ class Imported:
     """Where a secret was redacted."""
     problems: list[str] = field(default_factory=list)
     """What could not be read, and what was repaired, as sentences."""
+    unread: list[str] = field(default_factory=list)
+    """Files that could not be read; the problems say why."""
     run: str = ""
     dry_run: bool = False
 
@@ -136,7 +139,7 @@ class Importer:
 
     @cached_property
     def _protected(self) -> frozenset[str]:
-        """The retractions that would take away what was here before: none of them comes from elsewhere."""
+        """The retractions that would take away what was here before: none of them is taken from elsewhere."""
         tree = self._bundle.repository.tree(self._began_at)
         known = (path for path, _ in tree.files() if path.endswith(".md") and not layout.is_record(path))
         return frozenset(name for path in known for name in retractions_of(open_file(path, tree.read(path))))
@@ -161,28 +164,22 @@ class Importer:
         return self.done
 
     def _one(self, piece: Piece) -> None:
-        done, bundle = self.done, self._bundle
-        before = (done.entries, done.events, done.files, done.removed)
-        if done.dry_run:
-            self._lay(self._counting, piece, self._origin(piece))
-        else:
-            origin = self._origin(piece)
-            counted = (list(done.held), list(done.redacted), list(done.problems), done.known, done.sessions)
+        before, origin = self.done, self._origin(piece)
+        if before.dry_run:
+            self._lay(self._counting, piece, origin)
+            return
 
-            def work(edits: Edits) -> Message | None:
-                # It may run again on a newer tip: what was counted is counted once.
-                done.held, done.redacted, done.problems = (list(one) for one in counted[:3])
-                done.known, done.sessions = counted[3:]
-                done.entries, done.events, done.files, done.removed = before
-                return self._lay(edits, piece, origin)
+        def work(edits: Edits) -> Message | None:
+            self.done = deepcopy(before)  # it may run again on a newer tip: what was counted is counted once
+            return self._lay(edits, piece, origin)
 
-            try:
-                published = bundle.commit(work, purpose="import", origin=origin)
-            except InvalidContent as error:
-                done.entries, done.events, done.files, done.removed = before
-                self.problem(f"{piece.source} was left out: {error}")
-                return
-            done.commits += published is not None
+        try:
+            published = self._bundle.commit(work, purpose="import", origin=origin)
+        except InvalidContent as error:
+            self.done = before
+            self._leave_out(piece.source, error)
+            return
+        self.done.commits += published is not None
 
     def _origin(self, piece: Piece) -> Origin:
         session = piece.session
@@ -198,8 +195,7 @@ class Importer:
         return replace(origin, at=piece.at)
 
     def _lay(self, edits: Edits, piece: Piece, origin: Origin) -> Message | None:
-        done = self.done
-        before = (done.entries, done.events, done.files, done.removed)
+        done, before = self.done, replace(self.done)
         trailers: dict[str, str | tuple[str, ...]] = {"Source": (piece.source, f"{IMPORT_RUN}{done.run}")}
         self._entries(edits, piece, origin)
         if events := self._events(edits, piece, origin):
@@ -212,16 +208,10 @@ class Importer:
                 self._step(edits, step, origin)
         for skill in _by_skill(piece):
             self._skill(edits, skill, origin)
-        now = (done.entries, done.events, done.files, done.removed)
-        brought = [after - was for after, was in zip(now, before, strict=True)]
-        if not any(brought) or not edits.differs():
+        brought = {name: getattr(done, name) - getattr(before, name) for name in _one_of}
+        if not any(brought.values()) or not edits.differs():
             return None
-        names = ("entries", "events", "files", "removed")
-        told = [
-            f"{count} {name if count > 1 else _one_of[name]}"
-            for count, name in zip(brought, names, strict=True)
-            if count
-        ]
+        told = [f"{count} {name if count > 1 else _one_of[name]}" for name, count in brought.items() if count]
         return Message("import", f"{', '.join(told)} from {piece.source}", trailers)
 
     # Entries
@@ -233,8 +223,8 @@ class Importer:
         for entry in piece.gone:
             by_path.setdefault(entry.path, [])
         for path, entries in by_path.items():
-            file = CuratedFile.salvage(edits.read(path), path)
-            # By their age too: what somebody here wrote again is theirs.
+            file = CuratedFile.parse_leniently(edits.read(path), path)
+            # By their age too: what was written here again stays.
             gone = {
                 (section_key(redacted(old.text)), timestamps.canonical(old.at))
                 for old in piece.gone
@@ -333,13 +323,24 @@ class Importer:
 
     # Files
 
+    def _leave_out(self, path: str, error: InvalidContent | UnicodeDecodeError) -> None:
+        unread = isinstance(error, UnicodeDecodeError)
+        self.problem(f"{path} was left out: {'it is not UTF-8 text.' if unread else error}")
+        if unread and path not in self.done.unread:
+            self.done.unread.append(path)
+
+    def _is_imported(self, path: str, origin: Origin) -> bool:
+        """Say whether a file is as an earlier import from the same place left it, so that its next state replaces it."""
+        last = next(self._bundle.part(History).touching(path), None)
+        return last is not None and last.kind == "import" and origin.source in last.trailers.get("Source", ())
+
     def _file(self, edits: Edits, file: NewFile, origin: Origin) -> None:
         done = self.done
         try:
             path = self._place(file.path)
             data = self._content(path, file.data)
-        except InvalidContent as error:
-            self.problem(f"{file.path} was left out: {error}")
+        except (InvalidContent, UnicodeDecodeError) as error:
+            self._leave_out(file.path, error)
             return
         present = edits.read(path)
         if present == data or (
@@ -347,7 +348,7 @@ class Importer:
         ):
             done.known += 1
             return
-        if present is not None:
+        if present is not None and not self._is_imported(path, origin):
             stem, dot, extension = path.rpartition(".")
             path = f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{dot}{extension}"
             if path in edits:
@@ -355,15 +356,15 @@ class Importer:
                 return
         self._write(edits, path, data, origin)
 
-    def _step(self, edits: Edits, step: Step, origin: Origin) -> None:
+    def _step(self, edits: Edits, step: FileStep, origin: Origin) -> None:
         """Follow one step of another history, where the file is as some commit of that history left it."""
         done = self.done
         try:
             path = self._place(step.path)
             was = None if step.was is None else _converted(path, step.was)[0]
             data = None if step.data is None else self._content(path, step.data)
-        except InvalidContent as error:
-            self.problem(f"{step.path} was left out: {error}")
+        except (InvalidContent, UnicodeDecodeError) as error:
+            self._leave_out(step.path, error)
             return
         present = edits.read(path)
         versions = self._versions.setdefault(path, set())
@@ -378,7 +379,7 @@ class Importer:
 
     # Skills: all files of one, or none
 
-    def _skill(self, edits: Edits, steps: Sequence[Step], origin: Origin) -> None:
+    def _skill(self, edits: Edits, steps: Sequence[FileStep], origin: Origin) -> None:
         """Bring a skill in whole. What the guard finds in any of its files keeps all of them out, for a person to see."""
         done = self.done
         wanted: dict[str, bytes | None] = {}
@@ -387,8 +388,8 @@ class Importer:
                 path = self._place(step.path)
                 was = None if step.was is None else _converted(path, step.was)[0]
                 wanted[path] = None if step.data is None else self._content(path, step.data)
-            except InvalidContent as error:
-                self.problem(f"{step.path} was left out: {error}")
+            except (InvalidContent, UnicodeDecodeError) as error:
+                self._leave_out(step.path, error)
                 return
             self._versions.setdefault(path, set()).update((_digest(was), _digest(wanted[path])))
         changed = {path: data for path, data in wanted.items() if edits.read(path) != data}
@@ -398,7 +399,7 @@ class Importer:
         if any(_digest(edits.read(path)) not in self._versions[path] for path in changed):
             done.known += len(changed)
             self.problem(
-                f"{_root(steps[0].path)} is another one here, which stays; `gitmem skill import` takes one in."
+                f"{_root(steps[0].path)} is another one here, which stays; `gitmem skill create NAME DIR` takes one in."
             )
             return
         files = {path: data for path, data in wanted.items() if data is not None}
@@ -462,10 +463,10 @@ SETTINGS = frozenset((layout.CONFIG_AGENT, layout.CONFIG_SCANNER, layout.CONFIG_
 _SKILLS = "skills/"
 
 
-def _by_skill(piece: Piece) -> Iterator[list[Step]]:
+def _by_skill(piece: Piece) -> Iterator[list[FileStep]]:
     """The files of each skill in a piece, as steps."""
-    steps = [*(Step(file.path, None, file.data) for file in piece.files), *piece.steps]
-    skills: dict[str, list[Step]] = {}
+    steps = [*(FileStep(file.path, None, file.data) for file in piece.files), *piece.steps]
+    skills: dict[str, list[FileStep]] = {}
     for step in steps:
         if step.path.startswith(_SKILLS):
             skills.setdefault(_root(step.path), []).append(step)
@@ -487,6 +488,8 @@ def _converted(path: str, data: bytes) -> tuple[bytes, bool, str]:
     try:
         text = data.decode()
     except UnicodeDecodeError:
+        if path.endswith(".md"):
+            raise
         return data, False, ""
     clean, said = redacted(text), ""
     is_redacted = clean != text

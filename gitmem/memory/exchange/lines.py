@@ -12,7 +12,7 @@ from gitmem.okf.files import PartFile, SectionsFile, open_file
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
-LEFT_OUT = ("config/", "retractions/", "snapshots/")
+LEFT_OUT = ("config/", "snapshots/")
 """What is about this bundle, and not what an agent knows."""
 
 

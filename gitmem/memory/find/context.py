@@ -15,16 +15,15 @@ from datetime import datetime
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.errors import IndexTrouble
 from gitmem.index.candidates import Candidates, find
 from gitmem.index.filters import Filters
 from gitmem.index.marking import counter
 from gitmem.index.messages import split
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.date_questions import Stretch, is_about_user, looks_back
-from gitmem.memory.find.question import says_little, telling_words
+from gitmem.memory.find.question import is_one_subject, says_little, telling_words
 from gitmem.memory.find.search import Search, on_one_line
-from gitmem.memory.gate.egress import DOUBTED, Egress
+from gitmem.memory.gate.egress import DOUBTED, Egress, Visible
 from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout, timestamps
 from gitmem.okf.entries import EntryKey
@@ -47,6 +46,7 @@ _LABEL = 40
 _MOST = 6
 _LOOKED_AT = 24
 """Candidates, from the best on, whose sentences are looked at."""
+_SENTENCES = 3
 _READ = 20_000  # characters of a text in which the sentences are looked for
 _ELSEWHERE = (0.3, 0.15)
 """What is added to the least share of a prompt where it does not speak of what is ours: by two words, by a rare one."""
@@ -57,15 +57,12 @@ _SHORT = 60
 _SMALL = 500
 """Messages: in a memory that has fewer, a word that is missing says as little as one that is there once."""
 _WORTH = 0.7  # of the best one's share of the question: what has less is left out
-_ALIKE = 0.8
-_SAME_SUBJECT = 0.5
 _KNOWN = 0.8
 """The share of a line's words from which an entry of the prompt block says it already."""
 _SESSIONS = 5
 _LOOKED_BACK_AT = 100
 _PER_SESSION = 3
 _EVENTS = 200
-_USER_PART = re.compile(r"\[user\] (.*?)(?:\n\[assistant\]|\Z)", re.DOTALL)
 # What no person chose as a name: long numbers, hashes, times.
 _MACHINE_MADE = re.compile(r"\d{5,}|(?=[a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
 _OUR_WORDS = """i my mine we our ours us ich wir uns unser unsere unserem unseren unserer mein meine meinem meinen meiner
@@ -128,25 +125,21 @@ def context(
     so that a take-back knows what it reached.
     """
     room = (bundle.config.context_budget if budget is None else budget) - _OVERHEAD
-    question = Prompt.of(query, now=bundle.world.local(bundle.world.clock().timestamp()))
+    question = TurnQuestion.of(query, now=bundle.world.local(bundle.world.clock().timestamp()))
     if room <= 0 or not question:
         return Context()
-    try:
-        found = _Builder(bundle, bundle.part(Indexing).current(), session, block, reader).build(
-            question, room
-        )
-    except IndexTrouble as trouble:
-        index = bundle.part(Indexing).trusted(trouble)
-        found = _Builder(bundle, index, session, block, reader).build(question, room)
+    found = bundle.part(Indexing).ask(
+        lambda index: _Recollection(bundle, index, session, block, reader).build(question, room)
+    )
     if found and session and noted:
-        from gitmem.memory.capture.recalled import note_recalled
+        from gitmem.memory.capture.recording import note_recalled
 
         note_recalled(bundle, session, ((one.path, one.key) for one in found.shown))
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class TurnQuestion:
     """The question in a turn; false where nothing in it can be looked up."""
 
     query: Query
@@ -168,7 +161,7 @@ class Prompt:
         return any(stretch.has(at) for stretch in self.stretches)
 
     @classmethod
-    def of(cls, text: str, *, now: datetime) -> Prompt:
+    def of(cls, text: str, *, now: datetime) -> TurnQuestion:
         """The question in a text; `now` has the time zone of whoever asks."""
         if is_about_user(text):
             return cls(Query(text), about_user=True)
@@ -180,10 +173,10 @@ class Prompt:
         return cls(replace(asked, terms=terms), back.stretches)
 
 
-class Gate:
+class Relevance:
     """The share of a prompt that an entry must have to be put before a turn unasked."""
 
-    def __init__(self, prompt: Prompt, found: Candidates, least: float) -> None:
+    def __init__(self, prompt: TurnQuestion, found: Candidates, least: float) -> None:
         self._prompt = prompt
         by_two, by_rare = (0.0, 0.0) if prompt.is_ours else _ELSEWHERE
         self._by_two, self._by_rare = min(1.0, least + by_two), min(1.0, least + by_rare)
@@ -221,24 +214,22 @@ Counter = Callable[[str], int]
 
 
 def passage(text: str, counters: Sequence[Counter], longest: int) -> str:
-    """The sentences of a message that have most of a question, within `longest` characters; the first ones if none has."""
+    """The part of a message, from a sentence on, that has most of a question; the beginning if none has any."""
     whole = on_one_line(text)
     if len(whole) <= longest:
         return whole
+
+    def terms_in(piece: str) -> int:
+        folded = fold(piece)
+        return sum(1 for count in counters if count(folded))
+
     said = [on_one_line(sentence) for sentence in sentences(text)]
-    found = [frozenset(number for number, count in enumerate(counters) if count(fold(one))) for one in said]
-    best: tuple[int, str] = (0, whole)
-    for start, first in enumerate(found):
-        end, length = start, 0
-        while first and end < len(said) and (length := length + len(said[end]) + 1) <= longest:
-            end += 1
-        end = max(end, start + 1)
-        kinds = len(frozenset().union(*found[start:end]))
-        if kinds > best[0]:
-            last = max(number for number in range(start, end) if found[number])
-            # One behind the last that has a term may be the answer.
-            best = kinds, " ".join(said[start : min(end, last + 2)])
-    return shortened(best[1], longest)
+    pieces = [
+        shortened(" ".join(said[start : start + _SENTENCES]), longest)
+        for start, sentence in enumerate(said)
+        if terms_in(sentence)
+    ]
+    return max(pieces, key=terms_in, default=shortened(whole, longest))
 
 
 class _Piece(NamedTuple):
@@ -246,11 +237,12 @@ class _Piece(NamedTuple):
 
     text: str
     place: Place
-    words: frozenset[str]
-    """Those that say what it is about."""
+    unconfirmed: str = ""
+    since: str = ""
+    """The wording that holds now, where it says an older one."""
 
 
-class _Builder:
+class _Recollection:
     def __init__(
         self, bundle: Bundle, index: Index, session: str, block: str | None, reader: Reader | None
     ) -> None:
@@ -260,18 +252,20 @@ class _Builder:
         self._block = block
         self._reader = reader
         self._egress = Egress(bundle, index, reader=reader)
+        page = reader.page if reader is not None else ""
+        self._user_files = (layout.USER, *((layout.user_memory(page),) if page else ()))
 
-    def build(self, question: Prompt, room: int) -> Context:
+    def build(self, question: TurnQuestion, room: int) -> Context:
         lines: list[str] = []
         shown: list[Shown] = []
         said: list[frozenset[str]] = []
         for piece in self._pieces(question):
-            spelled = frozenset(WORD.findall(fold(piece.text)))
-            if any(_alike(spelled, known) for known in said):
+            if _says(said, piece.text):
                 continue
-            came_from = self._egress.unconfirmed(piece.place)
-            doubt = f"(unconfirmed, from {plain(shortened(came_from, _LABEL))}) " if came_from else ""
-            line = f"- {doubt}{piece.text} ({self._when_and_where(piece.place)})"
+            source = plain(shortened(piece.unconfirmed, _LABEL))
+            doubt = f"(unconfirmed, from {source}) " if source else ""
+            since = f" (since then: replaced by {piece.since})" if piece.since else ""
+            line = f"- {doubt}{piece.text}{since} ({self._when_and_where(piece.place)})"
             if len(line) + 1 > room:
                 continue
             place = piece.place
@@ -279,7 +273,7 @@ class _Builder:
             shown.append(
                 Shown(place.path, EntryKey(place.space, place.key), place.session, place.at, piece.text)
             )
-            said.append(spelled)
+            said.append(roots(piece.text))
             room -= len(line) + 1
         # What is harmless line by line may not be so together.
         while lines and not self._egress.is_harmless("\n".join(lines)):
@@ -292,20 +286,20 @@ class _Builder:
         """Return what is recalled by itself: not what a tool returned, which nobody chose to keep."""
         return (KNOWLEDGE, SAID) if self._bundle.config.session_search else (KNOWLEDGE,)
 
-    def _pieces(self, question: Prompt) -> Iterable[_Piece]:
+    def _pieces(self, question: TurnQuestion) -> Iterable[_Piece]:
         if question.about_user:
             return self._profile()
         return self._answers(question) if question.query else self._looking_back(question.stretches)
 
     # By the words of a question
 
-    def _answers(self, question: Prompt) -> list[_Piece]:
+    def _answers(self, question: TurnQuestion) -> list[_Piece]:
         """The entries that have enough of the question, the best first and of two that disagree the newer."""
         search = self._bundle.part(Search)
         here = (self._session,) if self._session else ()
         wanted = Filters(without_sessions=here, ranks=self._ranks, reader=self._reader)
         found = find(self._index.database, question.query, search.filters(self._index, wanted))
-        gate = Gate(question, found, self._bundle.config.context_share)
+        gate = Relevance(question, found, self._bundle.config.context_share)
         counters = list(map(counter, question.query.terms))
         known = self._known()
         rated: list[tuple[float, _Piece]] = []
@@ -313,27 +307,34 @@ class _Builder:
         likely = (
             (share, one)
             for one in search.ranking(self._index, found).entries()
-            if (share := gate.share(one)) and not self._is_replaced(one.candidate.id, one.place)
+            if (share := gate.share(one))
+            and not self._is_replaced(one.candidate.id, one.place)
+            and not self._asks_for_reworded(question, one.place)
         )
         for share, ranked in islice(likely, _LOOKED_AT):
-            if not self._may_inject(ranked.candidate.text, ranked.place):
+            shown = self._injected(ranked.candidate.text, ranked.place)
+            text = self._line(shown.text, ranked, counters) if shown is not None else ""
+            if shown is None or not text:
                 continue  # nor does it raise the bar for the others
-            text = self._line(ranked, counters)
-            if not text:
-                continue
             best = max(best, share)
             if not _says(known, split(ranked.candidate.text)[0]):
-                rated.append((share, _Piece(plain(text), ranked.place, telling_words(text))))
+                rated.append((share, self._piece(plain(text), ranked.place, shown)))
         return _newest_first(piece for share, piece in rated if share >= _WORTH * best)[:_MOST]
 
-    def _may_inject(self, text: str, place: Place) -> bool:
-        """Talk that the scanner doubts is found by those who search for it, and put before no model unasked."""
-        return self._egress.lets_out(text, place) and self._egress.unconfirmed(place) != DOUBTED
+    def _asks_for_reworded(self, question: TurnQuestion, place: Place) -> bool:
+        """Return whether a turn wrote what is asked for, in words that were replaced: the prompt has the newer ones."""
+        gone = self._index.gone_of_turn(place.turn) if place.type == "turn" and place.turn else []
+        asked = roots(question.query.text)
+        return any(2 * len(asked & roots(self._index.text_of(entry))) >= len(asked) for entry, _ in gone)
 
-    def _line(self, ranked: Ranked, counters: Sequence[Counter]) -> str:
+    def _injected(self, text: str, place: Place) -> Visible | None:
+        """Return a text as it leaves unasked: talk that the scanner doubts is for those who search for it."""
+        shown = self._egress.show(text, place)
+        return shown if shown is not None and shown.unconfirmed != DOUBTED else None
+
+    def _line(self, clean: str, ranked: Ranked, counters: Sequence[Counter]) -> str:
         """Return what a line shows of an entry, of each message the sentences that answer; empty for an open question."""
-        clean = self._egress.clean(ranked.candidate.text)[:_READ]
-        said = split(clean)
+        said = split(clean[:_READ])
         shown = [passage(message, counters, _LONGEST) for message in said]
         if ranked.place.type != "turn":
             return " ".join(shown)
@@ -352,8 +353,8 @@ class _Builder:
         return [
             shortened(message, _LONGEST)
             for span in behind
-            if span.id != place.id and span.type == "turn" and self._may_inject(span.text, span)
-            for message in split(self._egress.clean(span.text))
+            if span.id != place.id and span.type == "turn" and (left := self._injected(span.text, span))
+            for message in split(left.text)
         ]
 
     def _is_replaced(self, entry: int, place: Place) -> bool:
@@ -365,7 +366,7 @@ class _Builder:
         if self._block is not None:
             return list(map(roots, re.split(r"\n§\n|\n\n+|\n(?=[-*] )", self._block)))
         machine = self._bundle.config.machine
-        files = (layout.MEMORY, layout.USER, *((layout.machine_memory(machine),) if machine else ()))
+        files = (layout.MEMORY, *self._user_files, *((layout.machine_memory(machine),) if machine else ()))
         return [roots(span.text) for path in files for span in self._index.spans_in(path)]
 
     # About the user
@@ -374,7 +375,10 @@ class _Builder:
         """Yield what USER.md says, but for what the prompt block has; all of it where nobody said what that has."""
         known = self._known() if self._block is not None else []
         return self._pieces_of(
-            span for span in self._index.spans_in(layout.USER) if not _says(known, span.text)
+            span
+            for path in self._user_files
+            for span in self._index.spans_in(path)
+            if not _says(known, span.text)
         )
 
     # By time
@@ -409,21 +413,22 @@ class _Builder:
                 decided.append(span)
             elif span.type == "turn" and telling_words(_said_by_user(span.text)):
                 asked.append(span)
-        decided = decided[1 - _PER_SESSION :]
-        first = max(1, _PER_SESSION - len(decided) - 1)
-        last = asked[first:][-1:] if len(decided) + first < _PER_SESSION else []
         return [
-            *self._pieces_of(asked[:first], _said_by_user),
-            *self._pieces_of(decided, "Decided: {}".format),
-            *self._pieces_of(last, _said_by_user),
-        ]
+            *self._pieces_of(asked[:1], _said_by_user),
+            *self._pieces_of(decided[1 - _PER_SESSION :], "Decided: {}".format),
+            *self._pieces_of(asked[1:][-1:], _said_by_user),
+        ][:_PER_SESSION]
 
     def _pieces_of(self, spans: Iterable[Span], part: Callable[[str], str] = str) -> Iterator[_Piece]:
         """A part of each entry that may leave, as far as it still holds."""
         for span in spans:
-            if self._may_inject(span.text, span) and (clean := self._egress.clean(span.text)):
-                shown = plain(shortened(part(clean), _LONGEST))
-                yield _Piece(shown, span, telling_words(shown))
+            if left := self._injected(span.text, span):
+                shown = plain(shortened(part(left.text), _LONGEST))
+                yield self._piece(shown, span, left)
+
+    def _piece(self, text: str, place: Place, shown: Visible) -> _Piece:
+        since = plain(shortened(shown.since, _LONGEST))
+        return _Piece(text, place, shown.unconfirmed, since)
 
     # A line
 
@@ -439,8 +444,7 @@ class _Builder:
 
 
 def _said_by_user(turn: str) -> str:
-    found = _USER_PART.match(turn)
-    return found[1] if found else ""
+    return split(turn)[0] if turn.startswith("[user] ") else ""
 
 
 def _newest_first(pieces: Iterable[_Piece]) -> list[_Piece]:
@@ -450,14 +454,10 @@ def _newest_first(pieces: Iterable[_Piece]) -> list[_Piece]:
         older = (
             number
             for number, other in enumerate(found)
-            if other.place.at < piece.place.at and _overlap(piece.words, other.words) >= _SAME_SUBJECT
+            if other.place.at < piece.place.at and is_one_subject(piece.text, other.text)
         )
         found.insert(next(older, len(found)), piece)
     return found
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, min(len(one), len(other)))
 
 
 def _says(known: Iterable[frozenset[str]], text: str) -> bool:
@@ -465,8 +465,3 @@ def _says(known: Iterable[frozenset[str]], text: str) -> bool:
     words = roots(" ".join(telling_words(text)))
     words = words if len(words) > 1 else roots(text)
     return bool(words) and any(len(words & one) >= _KNOWN * len(words) for one in known)
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two texts say nearly the same: many copies of one fact must not crowd out the others."""
-    return len(one & other) >= _ALIKE * len(one | other) > 0

@@ -7,14 +7,13 @@ index; until they are there, and whenever the model fails, search goes on by wor
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
-from gitmem.errors import EndpointError, GitMemError, IndexTrouble
+from gitmem.errors import GitMemError, IndexTrouble
 from gitmem.index.filters import shared_scopes
 from gitmem.index.messages import split
 from gitmem.index.vectors import Vectors
@@ -25,12 +24,15 @@ from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.endpoint import Endpoint
 
 _BATCH = 64
 _LONGEST = 8_000  # characters of a message: what it is about, it says before
 _PATIENCE = 2.0
 """Seconds that a search waits for vectors that are being made."""
 _NEAREST = 100
+_UNRELATED = 0.08
+"""How near to a text another is that has nothing to do with it."""
 
 
 class Embedder(Protocol):
@@ -59,7 +61,9 @@ class WordLlama:
         self._model = wordllama.WordLlama.load(cache_dir=files, disable_download=True)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [list(map(float, one)) for one in self._model.embed(list(texts), norm=True)]
+        # A batch takes a number for each token and dimension: eight long texts are some ten megabytes.
+        found = self._model.embed(list(texts), norm=True, batch_size=8)
+        return [list(map(float, one)) for one in found]
 
 
 class EndpointEmbedder:
@@ -67,18 +71,13 @@ class EndpointEmbedder:
 
     is_here = False
 
-    def __init__(self, base_url: str, model: str, key: str, *, timeout: float) -> None:
-        from gitmem.memory.endpoint import Endpoint
-
-        self._endpoint = Endpoint(base_url, model, key, timeout=timeout, retries=0)
-        self.name = f"{base_url}:{model}"
-        self.is_loopback = self._endpoint.is_loopback
+    def __init__(self, endpoint: Endpoint, base_url: str) -> None:
+        self._endpoint = endpoint
+        self.name = f"{base_url}:{endpoint.model}"
+        self.is_loopback = endpoint.is_loopback
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        found = self._endpoint.embed(texts)
-        if any(not all(map(math.isfinite, vector)) for vector in found):
-            raise EndpointError(f"{self._endpoint.name} answered with numbers that are none.")
-        return found
+        return self._endpoint.embed(texts)
 
 
 class Meaning:
@@ -92,20 +91,21 @@ class Meaning:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        settings = self._bundle.config.embeddings
+        if not find_spec("numpy"):
+            return None
+        if base_url := self._bundle.config.embeddings.base_url:
+            from gitmem.memory.endpoint import endpoint_for
+
+            endpoint = endpoint_for(self._bundle, "embeddings", "search")
+            return EndpointEmbedder(endpoint, base_url) if endpoint else None
         try:
-            if not find_spec("numpy"):
-                return None
-            if settings.base_url:
-                key = self._bundle.world.env.get(settings.api_key_env, "") if settings.api_key_env else ""
-                return EndpointEmbedder(settings.base_url, settings.model, key, timeout=settings.timeout)
             return WordLlama() if find_spec("wordllama") else None
-        except (GitMemError, OSError, ImportError, ValueError) as error:
+        except (OSError, ImportError, ValueError) as error:
             self._bundle.report(Notice("endpoint-unusable", "search", str(error)))
             return None
 
     def near(self, index: Index, text: str) -> Mapping[int, float]:
-        """Return the entries that are nearest to a text: 1 for the nearest, less for the others, and none below 0."""
+        """Return the entries nearest to a text: 1 for the nearest, less for the others, none that is half as near."""
         embedder = self.embedder
         if embedder is None or not text.strip() or not index.database.is_writable:
             return {}
@@ -124,7 +124,8 @@ class Meaning:
         if not found:
             return {}
         best, least = found[0][1], found[-1][1]
-        return {entry: (score - least) / ((best - least) or 1.0) for entry, score in found if score > 0}
+        enough = max(_UNRELATED, best / 2)
+        return {entry: (score - least) / ((best - least) or 1.0) for entry, score in found if score >= enough}
 
     def _vectors(self, index: Index) -> Vectors:
         if self._by_index is None or self._by_index[0] is not index:
@@ -172,8 +173,8 @@ class Meaning:
     def _as_it_leaves(self, index: Index, egress: Egress, entry: int, place: int) -> str:
         """Return a message of an entry as an agent gets it now, by its number in the entry; empty where it gets none."""
         here = shared_scopes(self._bundle.config.machine)
-        for span in index.spans_of_entry(entry):
-            if span.scope in here and egress.lets_out(span.text, span):
-                said = split(egress.clean(span.text))  # the whole of it: an answer may go with its question
+        for span in index.spans(now=True, entry=entry):
+            if span.scope in here and (shown := egress.show(span.text, span)):
+                said = split(shown.text)  # the whole of it: an answer may go with its question
                 return said[place] if len(said) == len(split(span.text)) else ""
         return ""

@@ -63,11 +63,11 @@ def _places(bundle: Bundle, index: Index, given: str) -> Sequence[_Place]:
     """Return where the entries stand that an event's id, a file, a session or a commit stands for."""
     if not given.strip():
         return ()
-    found = index.spans_of_key("event", given) or index.spans_in(given.removeprefix("./"))
+    found = index.spans(space="event", key=given) or index.spans_in(given.removeprefix("./"))
     if found:
         return [_place_of(span) for span in found]
     commits = [row.oid for row in index.commits_with("Session", given)] or _commit(bundle, given)
-    brought = [_place_of(span) for oid in commits for span in index.spans_of_commit(oid)]
+    brought = [_place_of(span) for oid in commits for span in index.spans(commit=oid)]
     return [place for place in brought if is_knowledge(place[0])] or brought[:_MANY]
 
 

@@ -51,7 +51,7 @@ def check_path(bundle: Bundle, path: str, *, directory: bool = True) -> None:
             hint = did_you_mean(
                 path, [name for name, _ in bundle.tree().files()], "List files with `git ls-files`."
             )
-            raise UnknownRevision(f"No file {path!r} was ever in this bundle.", hint=hint)
+            raise UnknownRevision(f"No file {path!r} was ever in this memory.", hint=hint)
 
 
 def _known(bundle: Bundle, what: str) -> frozenset[str] | None:

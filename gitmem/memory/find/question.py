@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gitmem.index import grams
-from gitmem.index.candidates import Candidate, Candidates, Message
+from gitmem.index.candidates import Candidate, Candidates, CountedMessage
 from gitmem.index.marking import counter
 from gitmem.index.messages import split
-from gitmem.text.words import STOP, WORD, fold
+from gitmem.text.words import STOP, WORD, fold, roots
 
 _QUESTION_WORDS = """
 who whom whose what which when where why how do does did is are was were will would can could should may might
@@ -38,6 +38,7 @@ _LEAST_ASKED = 3
 _ANSWER, _BRIEF = 3, 6
 """Telling words: fewer answer nothing; fewer behind the very question hardly answer it."""
 _LONG = 4_000
+_LEAST_SHARED = 2
 
 
 def is_question(text: str) -> bool:
@@ -64,6 +65,12 @@ def says_little(texts: Iterable[str]) -> bool:
     return len(frozenset().union(*map(telling_words, texts))) < _ANSWER
 
 
+def is_one_subject(text: str, other: str) -> bool:
+    """Say whether two texts share half of the words of the shorter one: the newer may replace the older."""
+    one, two = roots(text), roots(other)
+    return len(one & two) >= max(_LEAST_SHARED, min(len(one), len(two)) / 2)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """The words of a question, also those that say nothing; none for a text that asks nothing."""
@@ -77,7 +84,7 @@ class Question:
     def __bool__(self) -> bool:
         return bool(self.words)
 
-    def repeated_in(self, found: Candidates) -> dict[int, tuple[Message, ...]]:
+    def repeated_in(self, found: Candidates) -> dict[int, tuple[CountedMessage, ...]]:
         """Return the messages of texts that only ask the same question, with the terms counted in what else they say."""
         if len(self.words) < _LEAST_ASKED:
             return {}
@@ -85,7 +92,7 @@ class Question:
         counters = [counter(term) for term in found.query.terms]
         return {
             one.id: tuple(
-                Message(message.length, tuple(count(fold(rest)) for count in counters))
+                CountedMessage(message.length, tuple(count(fold(rest)) for count in counters))
                 for message, rest in zip(one.messages, rests, strict=True)
             )
             for one in found.texts

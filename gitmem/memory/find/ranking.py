@@ -15,13 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gitmem.index.candidates import Candidate, Candidates, Message
-from gitmem.index.dates import Mention
+from gitmem.dates import Mention
+from gitmem.index.candidates import Candidate, Candidates, CountedMessage
 from gitmem.index.records import Place
-from gitmem.memory.find.question import Question
+from gitmem.memory.find.question import Question, is_one_subject
 from gitmem.okf import timestamps
 from gitmem.okf.ranks import KNOWLEDGE
-from gitmem.text.words import fold, roots
+from gitmem.text.words import fold
 
 # BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.
 _K1, _B = 1.2, 0.75
@@ -40,7 +40,7 @@ _TYPES = {
     "tool": 0.9,
     "session": 0.8,
 }
-_FAVOUR = 1.5  # what knowledge counts where the query is a question
+_FAVOUR = 1.5  # what knowledge counts above talk
 
 
 class Parts(NamedTuple):
@@ -52,12 +52,12 @@ class Parts(NamedTuple):
     date: float = 0.0
     meaning: float = 0.0
     x_type: float = 1.0
-    x_question: float = 1.0
+    x_knowledge: float = 1.0
     raised: float = 0.0
 
     @property
     def factor(self) -> float:
-        return self.x_type * self.x_question
+        return self.x_type * self.x_knowledge
 
     @property
     def score(self) -> float:
@@ -148,7 +148,6 @@ class Ranking:
         return best._replace(place=_to_open(candidate, best.place))
 
     def _ranked(self, candidate: Candidate, place: Place) -> Ranked:
-        is_known = place.rank == KNOWLEDGE
         parts = Parts(
             self._own[candidate.id],
             self._neighbours(candidate, place) if place.space == "event" else 0.0,
@@ -156,18 +155,25 @@ class Ranking:
             _DATE * self._best * self._date(place.at) if self._mentions else 0.0,
             _MEANING * (self._best or 1.0) * self._found.near.get(candidate.id, 0.0),
             _TYPES.get(place.type.lower(), 1.0),
-            _FAVOUR if is_known and self._question else 1.0,
+            _FAVOUR if place.rank == KNOWLEDGE else 1.0,
         )
         return Ranked(candidate, place, parts)
 
-    def _bm25f(self, messages: Sequence[Message]) -> float:
+    def _bm25f(self, messages: Sequence[CountedMessage]) -> float:
         """BM25 of a text whose messages count by their own lengths: a word of a short one says more."""
-        norms = [1 - _B + _B * message.length / self._length for message in messages]
-        total = 0.0
-        for number, weight in enumerate(self._weights):
-            count = sum(message.counts[number] / norm for message, norm in zip(messages, norms, strict=True))
-            total += weight * count * (_K1 + 1) / (count + _K1)
-        return total
+        counts = [0.0] * len(self._weights)
+        for message in messages:
+            norm = 1 - _B + _B * message.length / self._length
+            counts = [whole + count / norm for whole, count in zip(counts, message.counts, strict=True)]
+        return self._bm25(counts)
+
+    def _bm25(self, counts: Iterable[float], norm: float = 1.0) -> float:
+        """BM25 of how often each term is in a text, whose length is `norm` times the usual one."""
+        return sum(
+            weight * count * (_K1 + 1) / (count + _K1 * norm)
+            for weight, count in zip(self._weights, counts, strict=True)
+            if count
+        )
 
     def _date(self, at: str) -> float:
         moment = timestamps.parse(at)
@@ -186,24 +192,25 @@ class Ranking:
     # Sessions
 
     def _weigh_sessions(self) -> dict[str, float]:
-        """BM25 of each session taken as one text, from what of it is among the candidates."""
+        """BM25 of each session taken as one text, from what of it is among the candidates, and its nearest text."""
         counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(self._weights))
+        nearest: dict[str, float] = defaultdict(float)
         for candidate in self._found.texts:
+            said = [
+                sum(column)
+                for column in zip(*(one.counts for one in self._messages[candidate.id]), strict=True)
+            ]
             for session in {place.session for place in candidate.places if place.session}:
-                for message in self._messages[candidate.id]:
-                    for number, count in enumerate(message.counts):
-                        counts[session][number] += count
+                counts[session] = [one + more for one, more in zip(counts[session], said, strict=True)]
+                nearest[session] = max(nearest[session], self._found.near.get(candidate.id, 0.0))
         sizes = {session: self._sizes.get(session, 1) for session in counts}
-        average = sum(sizes.values()) / len(sizes) if sizes else 1.0
-        weights: dict[str, float] = {}
-        for session, found in counts.items():
-            norm = _K1 * (1 - _B_SESSION + _B_SESSION * sizes[session] / average)
-            weights[session] = sum(
-                weight * count * (_K1 + 1) / (count + norm)
-                for weight, count in zip(self._weights, found, strict=True)
-                if count
-            )
-        return weights
+        average = sum(sizes.values()) / max(1, len(sizes))
+        weights = {
+            session: self._bm25(found, 1 - _B_SESSION + _B_SESSION * sizes[session] / average)
+            for session, found in counts.items()
+        }
+        best = max(weights.values(), default=0.0) or 1.0
+        return {session: weight + _MEANING * best * nearest[session] for session, weight in weights.items()}
 
     def _session_of(self, candidate: Candidate, place: Place) -> float:
         """Return what a hit gets of its session; what is known and belongs to none is one of its own."""
@@ -242,8 +249,6 @@ _LABEL = re.compile(r"^\[\w+\] ")
 _LOOKED_AT = 30
 _LONG = 600
 _QUOTED = 4
-_ONE_SUBJECT = 0.5
-_LEAST_SHARED = 2
 
 
 def settled(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -253,19 +258,18 @@ def settled(ranked: Sequence[Ranked]) -> list[Ranked]:
     near = order[:_LOOKED_AT]
     records = {id(one): f" {_shape(one.candidate.text)} " for one in near if one.place.rank != KNOWLEDGE}
     for one in near:
-        said = _shape(_LABEL.sub("", one.candidate.text.partition("\n")[0]))
+        said = _shape(_LABEL.sub("", _first_line(one)))
         is_known = one.place.rank == KNOWLEDGE
         if said and (is_known or said.count(" ") >= _QUOTED):
             quoting = (other for other in near if f" {said} " in records.get(id(other), ""))
             _put_before(order, one, [other for other in quoting if is_known or other.place.at > one.place.at])
     decided = [one for one in near if one.place.type.lower() == "decision"]
-    words = {one.candidate.id: roots(one.candidate.text.partition("\n")[0]) for one in decided}
     for one in sorted(decided, key=lambda one: one.place.at):
+        subject = _first_line(one)
         older = [
             other
             for other in decided
-            if other.place.at < one.place.at
-            and _is_one_subject(words[one.candidate.id], words[other.candidate.id])
+            if other.place.at < one.place.at and is_one_subject(subject, _first_line(other))
         ]
         _put_before(order, one, older)
     return order
@@ -289,9 +293,8 @@ def _place(order: Sequence[Ranked], one: Ranked) -> int:
     return next(number for number, other in enumerate(order) if other.candidate is one.candidate)
 
 
-def _is_one_subject(one: frozenset[str], other: frozenset[str]) -> bool:
-    shared = len(one & other)
-    return shared >= _LEAST_SHARED and shared >= _ONE_SUBJECT * min(len(one), len(other))
+def _first_line(ranked: Ranked) -> str:
+    return ranked.candidate.text.partition("\n")[0]
 
 
 def _to_open(candidate: Candidate, place: Place) -> Place:

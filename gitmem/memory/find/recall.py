@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from gitmem.errors import IndexTrouble, UnknownRevision
+from gitmem.errors import UnknownRevision
 from gitmem.index.candidates import CANDIDATES
 from gitmem.index.filters import Filters
 from gitmem.index.query import Query, parse
@@ -17,9 +18,8 @@ from gitmem.memory.find.search import Search, without_tags
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.ids import event_meant
 from gitmem.memory.indexing import Indexing
-from gitmem.memory.results import brief
 from gitmem.okf.entries import EntryKey, is_hash
-from gitmem.okf.plain import plain
+from gitmem.okf.plain import Printed, brief, plain
 from gitmem.okf.ranks import SAID, TOOL, Rank
 
 if TYPE_CHECKING:
@@ -35,11 +35,14 @@ Order = Literal["best", "newest", "oldest"]
 SESSIONS = 3
 MOST_SESSIONS = 10
 _WINDOWS = 3
-_AROUND = 5
+_AROUND_MATCH, _AROUND = 2, 5
+"""Lines before and behind a match, and an entry that is asked for by its id."""
 _MOST_AROUND = 20
 _BOOKENDS = 3
 _FIRST, _LAST = 20, 10
 _LINE = 600
+_FACTS = ("started", "ended", "source", "platform", "model", "agent", "machine", "parent")
+"""Facts of a session that are shown as they are, in the order of `About`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Line:
     """The wording that holds now, where this text talks about an older one."""
     unconfirmed: str = ""
     """Where it came from, if it came out of a tool and nobody confirmed it."""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +99,20 @@ class Recap:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Printed):
     """The answer to a question: recaps, best first, and how many texts the gate kept back. Iterate it for the recaps."""
 
     recaps: tuple[Recap, ...] = ()
     withheld: int = 0
+    query: str = ""
 
     @property
     def entries(self) -> list[tuple[str, EntryKey]]:
-        """The events among the lines; an event's identity needs no path."""
+        """The events among the lines."""
         lines = (line for recap in self.recaps for line in _flat((recap.began, *recap.windows, recap.ended)))
-        return [("", EntryKey("event", line.id)) for line in lines if is_hash(line.id.rpartition("-")[0])]
+        return [
+            (line.path, EntryKey("event", line.id)) for line in lines if is_hash(line.id.rpartition("-")[0])
+        ]
 
     def __iter__(self) -> Iterator[Recap]:
         return iter(self.recaps)
@@ -119,7 +126,7 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Printed):
     """A session, or a part of it, as it was recorded."""
 
     about: About
@@ -152,23 +159,18 @@ class Recall:
         order: Order = "best",
     ) -> Recalled:
         """Recaps of the sessions that answer a question; the current session's lineage is left out."""
-        index = self._bundle.part(Indexing).current()
-        try:
-            return self._recalled(
-                index, parse(query, strict=False), wanted or Filters(), limit, current, order
-            )
-        except IndexTrouble as trouble:
-            index = self._bundle.part(Indexing).trusted(trouble)
-            return self._recalled(
-                index, parse(query, strict=False), wanted or Filters(), limit, current, order
-            )
+        asked = parse(query, strict=False)
+        return self._bundle.part(Indexing).ask(
+            lambda index: self._recalled(index, asked, wanted or Filters(), limit, current, order)
+        )
 
     def ranked(
         self, index: Index, query: Query, wanted: Filters, *, current: str = ""
     ) -> list[RankedSession]:
         """The sessions that answer, best first, each by its root."""
         here = self._lineage(index, current) if current else ()
-        filters = self._bundle.part(Search).filters(index, _without(wanted, here))
+        wanted = replace(wanted, without_sessions=(*wanted.without_sessions, *here))
+        filters = self._bundle.part(Search).filters(index, wanted)
         found = self._bundle.part(Search).found(index, query, filters, limit=2 * CANDIDATES)
         sessions = {place.session for one in found.texts for place in one.places if place.session}
         roots = {session: index.root_of(session) for session in sessions}
@@ -193,14 +195,15 @@ class Recall:
                 recaps.append(recap)
         if order != "best":
             recaps.sort(key=lambda recap: recap.about.started, reverse=order == "newest")
-        return Recalled(tuple(recaps), egress.withheld)
+        return Recalled(tuple(recaps), egress.withheld, query.text)
 
     def _recap(self, index: Index, query: Query, ranked: RankedSession, egress: Egress) -> Recap | None:
-        hits = [
+        shown = (
             hit
             for hit in ranked.hits
-            if egress.sees_session(hit.place.session) and egress.lets_out(hit.candidate.text, hit.place)
-        ][:_WINDOWS]
+            if egress.sees_session(hit.place.session) and egress.show(hit.candidate.text, hit.place)
+        )
+        hits = list(islice(shown, _WINDOWS))
         if not hits:
             return None
         windows = self._windows(index, hits, egress)
@@ -233,9 +236,9 @@ class Recall:
             if place.id in shown:
                 continue
             if place.space == "event":
-                spans = index.events_around(place.session, place.id, _AROUND)
+                spans = index.events_around(place.session, place.id, _AROUND_MATCH)
             else:
-                spans = index.spans_by_id([place.id])
+                spans = index.spans(id=place.id)
             spans = [span for span in spans if span.id not in shown]
             shown.update(span.id for span in spans)
             lines = self._lines(spans, egress, matching)
@@ -315,39 +318,24 @@ class Recall:
                 egress.name(span.session),
                 egress.name(span.type),
                 span.at,
-                plain(_cut(egress.clean(without_tags(span.text, span.tags)))),
+                plain(_cut(without_tags(shown.text, span.tags))),
                 span.id in wanted,
                 span.rank,
                 egress.name(span.source),
-                plain(egress.since(span.text, span)) if span.id in wanted else "",
-                plain(egress.unconfirmed(span)),
+                plain(shown.since),
+                plain(shown.unconfirmed),
+                span.path,
             )
             for span in spans
-            if egress.lets_out(span.text, span)
+            if (shown := egress.show(span.text, span))
         )
-
-
-def _without(wanted: Filters, sessions: tuple[str, ...]) -> Filters:
-    from dataclasses import replace
-
-    return replace(wanted, without_sessions=(*wanted.without_sessions, *sessions)) if sessions else wanted
 
 
 def _about(facts: SessionFacts | None, session: str, egress: Egress) -> About:
     if facts is None:  # entries of a session whose concept is gone
         return About(egress.name(session))
     title = egress.title(facts.name, plain(facts.title))
-    said = (
-        facts.started,
-        facts.ended,
-        facts.source,
-        facts.platform,
-        facts.model,
-        facts.agent,
-        facts.machine,
-        facts.parent,
-    )
-    return About(egress.name(facts.name), title, *map(egress.name, said))
+    return About(egress.name(facts.name), title, *(egress.name(getattr(facts, name)) for name in _FACTS))
 
 
 def _in_session(hit: Ranked) -> Place:

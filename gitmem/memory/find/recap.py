@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gitmem.errors import GitMemError
-from gitmem.index.marking import counter
+from gitmem.index.marking import found_terms
 from gitmem.index.query import Query
 from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
@@ -18,6 +18,7 @@ from gitmem.text.words import fold, sentences
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.endpoint import ChatModel
 
 _RECAP = 500
 _FROM_MODEL = 1_500
@@ -53,7 +54,7 @@ class ExtractiveSummarizer:
         self._limit = limit
 
     def summarize(self, query: Query, passages: Sequence[Passage]) -> str:
-        counters = [counter(term) for term in query.terms]
+        found_in = found_terms(query.terms)
         scored: list[tuple[float, int, str]] = []
         seen: set[str] = set()
         for passage in passages:
@@ -61,9 +62,7 @@ class ExtractiveSummarizer:
                 if sentence in seen:
                     continue
                 seen.add(sentence)
-                folded = fold(sentence)
-                words = sum(1 for count in counters if count(folded))
-                score = words + 0.5 * passage.matches - 0.02 * number
+                score = len(found_in(fold(sentence))) + 0.5 * passage.matches - 0.02 * number
                 # One that repeats the question says less than one that answers it.
                 score -= 0.4 * sentence.endswith(("?", "？"))
                 scored.append((score, len(scored), sentence))
@@ -79,21 +78,12 @@ class ExtractiveSummarizer:
         return " ".join(_ended(sentence) for _, sentence in sorted(chosen))
 
 
-class _Reply(Protocol):
-    @property
-    def text(self) -> str: ...
-
-
-class Model(Protocol):
-    def chat(self, messages: Sequence[dict[str, Any]]) -> _Reply: ...
-
-
 class ModelSummarizer:
     """Asks a model, and takes sentences from the session where it gives no answer."""
 
     def __init__(
         self,
-        model: Model,
+        model: ChatModel,
         fallback: Summarizer,
         *,
         redact: Callable[[str], str],
@@ -120,19 +110,12 @@ class ModelSummarizer:
 
 def make_summarizer(bundle: Bundle) -> Summarizer:
     """The summarizer that the settings ask for: an endpoint with sentences behind it, or sentences alone."""
-    plain = ExtractiveSummarizer()
-    settings = bundle.config.summarizer
-    if not settings.base_url:
-        return plain
-    from gitmem.memory.endpoint import Endpoint
+    from gitmem.memory.endpoint import endpoint_for
 
-    key = bundle.world.env.get(settings.api_key_env, "") if settings.api_key_env else ""
-    try:
-        endpoint = Endpoint(settings.base_url, settings.model, key, timeout=settings.timeout, retries=0)
-    except GitMemError as error:
-        bundle.report(Notice("endpoint-unusable", "recap", str(error)))
-        return plain
-    return ModelSummarizer(endpoint, plain, redact=redacted, report=bundle.report)
+    endpoint = endpoint_for(bundle, "summarizer", "recap")
+    if endpoint is None:
+        return ExtractiveSummarizer()
+    return ModelSummarizer(endpoint, ExtractiveSummarizer(), redact=redacted, report=bundle.report)
 
 
 def _ended(sentence: str) -> str:

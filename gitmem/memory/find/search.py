@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import IndexTrouble, UnknownRevision
+from gitmem.dates import mentions
+from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.index.candidates import CANDIDATES, Candidate, Candidates, find, listed
-from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
 from gitmem.index.query import Query, parse
@@ -19,15 +19,15 @@ from gitmem.memory.find.embedding import Meaning
 from gitmem.memory.find.filter_names import check_each
 from gitmem.memory.find.question import Question, is_question
 from gitmem.memory.find.ranking import Ranked, Ranking
-from gitmem.memory.gate.egress import Egress
+from gitmem.memory.gate.egress import Egress, Visible
 from gitmem.memory.indexing import Indexing
-from gitmem.memory.results import brief
 from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.layout import USER_PROFILE
-from gitmem.okf.plain import plain
+from gitmem.okf.plain import Printed, brief, plain
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, Rank
+from gitmem.text.keys import GAP
 
 if TYPE_CHECKING:
     from gitmem.index.records import Place
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gitmem.memory.indexing import Index
 
 _SNIPPET = 240
+_TYPED = 200  # characters up to which a query may command; a longer one was said or pasted
 _LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
 MOST = 1_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
@@ -80,7 +81,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Found(Printed):
     """The answer to a query; iterate it for the hits, best first."""
 
     query: Query
@@ -105,14 +106,8 @@ class Search:
 
     def __call__(self, query: str, wanted: Filters | None = None, *, limit: int = 10) -> Found:
         """The best entries for a query."""
-        asked = self.asked(query)
-        index = self._bundle.part(Indexing).current()
-        wanted = wanted or Filters()
-        try:
-            found = self._answer(index, asked, wanted, limit)
-        except IndexTrouble as trouble:  # it came to light only now
-            index = self._bundle.part(Indexing).trusted(trouble)
-            found = self._answer(index, asked, wanted, limit)
+        asked, wanted = self.asked(query), wanted or Filters()
+        found = self._bundle.part(Indexing).ask(lambda index: self._answer(index, asked, wanted, limit))
         check_each(self._bundle, bool(found.hits or found.withheld), **wanted.names)
         return found
 
@@ -137,21 +132,26 @@ class Search:
         ranked: Iterable[Ranked],
         limit: int,
     ) -> Found:
-        """As many as are wanted of those that may leave."""
+        """As many as are wanted of those that may leave; last the turns whose answer no longer holds."""
         egress = self.egress(index, wanted, filters)
         hits: list[Hit] = []
+        without_answer: list[Hit] = []
         for one in ranked:
             if len(hits) == limit:
                 break
-            if egress.lets_out(one.candidate.text, one.place):
-                hits.append(self._hit(index, query, one, egress))
-        return Found(query, tuple(hits), egress.withheld)
+            if shown := egress.show(one.candidate.text, one.place):
+                is_open = shown.text.endswith(f"\n[assistant] {GAP}")
+                (without_answer if is_open else hits).append(self._hit(index, query, one, egress, shown))
+        least = hits[-1].score if hits else 0.0
+        hits += (replace(hit, score=min(hit.score, least)) for hit in without_answer)
+        return Found(query, tuple(hits[:limit]), egress.withheld)
 
     # For those who rank on their own
 
     def asked(self, query: str) -> Query:
-        """The query as it is meant: in a question, quotation marks and minus signs are only how people write."""
-        return parse(query, strict=not is_question(query))
+        """The query as it is meant: in a question or a long text, quotation marks and minus signs are only how people
+        write."""
+        return parse(query, strict=len(query) <= _TYPED and not is_question(query))
 
     def found(self, index: Index, query: Query, filters: Filters, *, limit: int) -> Candidates:
         """The texts that may answer, by their words and by their meaning; what is in quotes is meant as it is written."""
@@ -212,16 +212,16 @@ class Search:
 
     # What is shown
 
-    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress) -> Hit:
+    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress, shown: Visible) -> Hit:
         place, candidate = ranked.place, ranked.candidate
         gone = index.commit_at(place.to_seq) if place.to_seq else None
         with_marks = without_tags(marked(index.database, query, candidate.id, candidate.text), place.tags)
-        shown, marks = _parted(egress.piece(candidate.text, with_marks, snippet))
+        piece, marks = _parted(shown.piece(with_marks, snippet))
         return Hit(
             egress.name(place.path),
             egress.name(place.session),
             egress.name(place.type),
-            plain(_cut(egress.clean(candidate.text))),
+            plain(_cut(shown.text)),
             place.at,
             round(ranked.score, 4),
             egress.name(place.agent),
@@ -230,15 +230,15 @@ class Search:
             place.trust,
             place.commit,
             EntryKey(place.space, place.key),
-            shown,
+            piece,
             marks,
             {name: round(value, 4) for name, value in ranked.parts.named().items()},
             _others(candidate, place),
             gone.oid if gone else "",
             place.rank,
             egress.name(place.source),
-            plain(egress.since(candidate.text, place)),
-            plain(egress.unconfirmed(place)),
+            plain(shown.since),
+            plain(shown.unconfirmed),
         )
 
 

@@ -8,25 +8,27 @@ scanner, the redactor or the retractions; `lint-imports` checks it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from threading import Event
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gitmem.errors import BlockedContent
-from gitmem.memory.gate.scan import Gate
+from gitmem.memory.gate.ledger import Ledger, held_id
+from gitmem.memory.gate.marks import PROJECT, UNCONFIRMED
+from gitmem.memory.gate.project import here, project_here
+from gitmem.memory.gate.scan import BundleScanner
+from gitmem.safety.verdict import Finding, Result, Scope, Verdict
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.edits import Files, ListedFiles, WritableFiles
+    from gitmem.memory.edits import WritableFiles
     from gitmem.memory.origin import Origin
     from gitmem.memory.retraction import State
     from gitmem.okf.entries import Entry, EntryKey
-    from gitmem.okf.files import EntryFile
     from gitmem.safety.channels import Attribution
     from gitmem.safety.secrets import Secret
-    from gitmem.safety.verdict import Result, Scope
 
 # The scanner and YAML take a while to import: each is imported where it is needed.
 
@@ -34,8 +36,8 @@ _DESCRIPTION = re.compile(r"^description:\s*(\S.*)$", re.MULTILINE)
 _FRONT = 4_000
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _PARAGRAPHS = 60
-UNCONFIRMED = "unconfirmed"
-"""What marks an entry that came by a channel and that nobody confirmed; `source` beside it says from where."""
+_FULL = 0.8
+"""The share of its limit from which on an agent makes room in a store."""
 
 
 # --- what becomes of a text ------------------------------------------------------------------------------
@@ -94,6 +96,7 @@ def scope_of(path: str) -> Scope:
     return "skill" if path.startswith("skills/") else "event"
 
 
+_REMOVED = "was removed while its session still had it before it, and the user did not say it again"
 _FOLLOWS = "follows from something that was taken back, which its session still had before it"
 
 
@@ -105,19 +108,19 @@ class Admitted:
     """The text as it may be stored, what marks it there, and where it came from as far as that is known."""
 
     text: str
-    marks: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class Marking:
     """Attribution of a text: its mark in the tree, its sources, and why it waits for a person where it does."""
 
     marks: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     waits: str = ""
 
-    def instead_of(self, entry: Entry | None) -> Came:
+    def instead_of(self, entry: Entry | None) -> Marking:
         """The same for a text that takes the place of an entry: what was confirmed stays until a person has looked.
 
         What an agent saw of the machine itself may correct what was known of it.
@@ -161,7 +164,7 @@ class Admission:
         self._bundle = bundle
         self._files = files
         self._origin = origin
-        self._by_person = by_person
+        self.by_person = by_person
 
     def entry(
         self, text: str, path: str, policy: Policy = ENTRY, *, replaces: Entry | None = None
@@ -170,6 +173,7 @@ class Admission:
 
         Raises where it cannot be an entry, or is blocked and refused.
         """
+        from gitmem.memory.origin import written_by
         from gitmem.memory.retraction import is_retracted
         from gitmem.okf.curated import check_text
         from gitmem.okf.entries import Entry, section_key
@@ -177,33 +181,33 @@ class Admission:
         text = _cleaned(check_text(text), policy)
         result = self.judge(text, policy)
         key = section_key(text)
-        if self._by_person:
-            self._accept_here(key)
+        where = {"kind": "entry", "path": path}
+        if self.by_person:
+            self._accept_here(key, held_id(text, where))
         if self._files is not None and is_retracted(self._files, key):
             # What a person adds by name counts as released; a block stands all the same.
-            if self._by_person and not _is_blocked(result):
+            if self.by_person and not _is_blocked(result):
                 self.retract(Entry(key, text), path, state="released")
             else:
                 result = retracted_result(result, len(text))
-        elif not self._by_person:
-            result = self.judge_origin(text, result)
-        came = self.came(text).instead_of(replaces)
-        where = {"kind": "entry", "path": path}
+        elif not self.by_person:
+            result = self._judge_removed(text, self.judge_origin(text, result))
+        came = self.marking(text).instead_of(replaces)
         answer = self._settled(text, came.judged(result, len(text)), policy, where)
         if isinstance(answer, Admitted):
-            return replace(answer, marks=came.marks, sources=came.sources)
+            return replace(answer, marks={**came.marks, **written_by(self._origin)}, sources=came.sources)
         if came.waits and self._files is not None:
             # So that it leaves the host's file too, and does not come back by itself.
-            self.retract(Entry(key, text), path, state="held")
+            self.retract(Entry(key, text, extra=written_by(self._origin)), path, state="held")
         return answer
 
-    def _accept_here(self, key: EntryKey) -> None:
-        """A person here wants it: that others brought it again is settled with that."""
-        from gitmem.memory.gate.foreign import Foreign
-
-        foreign = Foreign(self._bundle)
-        if foreign.waits(key.id):
-            foreign.decide(key.id, accepted=True)
+    def _accept_here(self, key: EntryKey, held: str) -> None:
+        """A person here wants it: that others brought it again, or that it was rejected once, is settled with that."""
+        ledger = self._bundle.part(Ledger)
+        if ledger.waits(key.id):
+            ledger.clear([key.id])
+        if ledger.is_rejected(held):
+            ledger.remove_held(held)
 
     def note(self, text: str, policy: Policy = NOTE) -> str:
         """Short words about the memory as they may be stored; raises where they are blocked and refused."""
@@ -224,8 +228,6 @@ class Admission:
 
     def file_refusal(self, path: str, data: bytes, before: bytes) -> str:
         """Why `file` would keep it out; empty where it lets it in. Nothing is held."""
-        from gitmem.safety.verdict import Verdict
-
         policy, text = hand_file(path), data.decode("utf-8", "replace")
         for secret in _refused_secrets(text, policy, before):
             return str(_secret_in_file(path, text, secret))
@@ -240,7 +242,7 @@ class Admission:
         came = self._attributed(found[1]) if found is not None else None
         if came is None or came.channel is None or came.confirmed or not came.stakes - {"order"}:
             return result
-        return self.came(found[1]).judged(result, len(text)) if found is not None else result
+        return self.marking(found[1]).judged(result, len(text)) if found is not None else result
 
     def skill_marks(self, text: str) -> Mapping[str, str]:
         """Return what marks a skill in which something came out of a tool and nobody asked for it.
@@ -248,7 +250,7 @@ class Admission:
         What the agent saw of the machine itself is what skills are made of.
         """
         for part in _PARAGRAPH.split(text)[:_PARAGRAPHS]:
-            marks = self.came(part).marks if part.strip() else {}
+            marks = self.marking(part).marks if part.strip() else {}
             if marks.get(UNCONFIRMED, "shell") != "shell":
                 return marks
         return {}
@@ -266,8 +268,6 @@ class Admission:
     def _settled(
         self, text: str, result: Result, policy: Policy, where: Mapping[str, str]
     ) -> Admitted | Held:
-        from gitmem.safety.verdict import Verdict
-
         if result.verdict is Verdict.ALLOW:
             return Admitted(text)
         fate = policy.on_block if result.verdict is Verdict.BLOCK else policy.on_hold
@@ -275,49 +275,59 @@ class Admission:
             raise BlockedContent(result)
         return Admitted(text) if fate == "let in" else Held(self.hold(text, result, where), result)
 
-    def came(self, text: str, *, may_wait: bool = True) -> Came:
+    def marking(self, text: str, *, may_wait: bool = True, decides: bool = False) -> Marking:
         """Return where a text that would be believed came from, by what its session heard.
 
-        What was merely said is recorded: it is marked and never waits.
+        What was only said is recorded: it is marked and never waits. A decision is worded as an order ("send mails with X"),
+        so that alone does not make it wait.
         """
         found = self._attributed(text)
         sources = tuple(redacted(source) for source in (found.source, *found.others) if source)
         if self._bundle.config.transcripts == "off":  # a URL or a command is what a tool was asked
             sources = (found.channel,) if found.channel else ()
         if found.channel is None:
-            return Came(sources=sources)
+            return Marking(sources=sources)
         trust = self._bundle.config[f"trust.{found.channel}"]
+        if (
+            found.local
+            and found.channel == "file"
+            and trust == "mark"
+            and (project := project_here(self._bundle))
+        ):
+            return Marking({PROJECT: project}, sources)
         if (found.confirmed and not (found.local and trust == "hold")) or trust == "follow":
-            return Came(sources=sources)
+            return Marking(sources=sources)
         marks = {UNCONFIRMED: found.channel, "source": sources[0]}
-        waits = may_wait and (trust == "hold" or bool(found.stakes))
-        return Came(marks, sources, _why_unconfirmed(found, sources[0]) if waits else "")
+        stakes = found.stakes - {"order"} if decides else found.stakes
+        waits = may_wait and (trust == "hold" or bool(stakes))
+        return Marking(marks, sources, _why_unconfirmed(found, sources[0]) if waits else "")
 
-    def believed(self, text: str) -> Came:
+    def believed(self, text: str) -> Marking:
         """The same for words that cannot wait in quarantine, a plan's: raises where a person must look first."""
-        came = self.came(text)
+        came = self.marking(text)
         if came.waits:
-            from gitmem.safety.verdict import Result, Verdict
-
             raise BlockedContent(came.judged(Result(Verdict.ALLOW), len(text)))
         return came
 
     def _attributed(self, text: str) -> Attribution:
-        from gitmem.memory.gate.hearing import Hearing, own_directory
-        from gitmem.safety.channels import OWN, attribute
-        from gitmem.safety.heard import Result, declared
+        from gitmem.memory.gate.evidence import SessionEvidence
+        from gitmem.memory.origin import RELEASED
+        from gitmem.safety.channels import OWN, UNHEARD, ToolResult, declared
 
-        if self._by_person or self._origin is None:
+        if self.by_person or self._origin is None:
             return OWN
-        session, hearing = self._origin.session, self._bundle.part(Hearing)
-        beside = [one for one in hearing.unconfirmed(self._files) if one.text != text]
-        if channel := declared(self._origin.source):
-            beside.append(Result(channel, self._origin.source, text))
-            hearing.declared(session, self._origin.source, text)
-        heard = hearing.of(session) if session else hearing.all()
-        if not heard and not beside and not hearing.could_hear(session):  # a command: no user could be heard
+        session, source, known = self._origin.session, self._origin.source, self._bundle.part(SessionEvidence)
+        beside = [one for one in known.unconfirmed(self._files) if one.text != text]
+        evidence = known.of(session) if session else known.all()
+        if not source.startswith(RELEASED) and (channel := declared(source)):
+            beside.append(ToolResult(channel, source, text, evidence.turn))
+            known.declared(session, channel, source, text)
+        hears = evidence.hears or known.could_hear(session)
+        if not hears and not evidence.results and not beside:  # a command: no user could be heard
             return OWN
-        return attribute(text, heard, beside, here=own_directory(self._bundle.world.cwd))
+        found = evidence.attribute(text, beside, here=here(self._bundle).own)
+        is_own = found.source == UNHEARD and (not hears or known.is_known(text, self._files))
+        return OWN if is_own else found
 
     # For those who decide about many texts, or about files of their own
 
@@ -326,32 +336,49 @@ class Admission:
 
         The path of a script says which language it is in.
         """
-        from gitmem.safety.verdict import Finding, Result, Verdict
-
         if policy.on_credential == "hold" and secrets_in(text):
             finding = Finding("secret", "secret", "holds a secret", (0, len(text)), Verdict.HOLD)
             return Result(Verdict.HOLD, (finding,))
-        return self._bundle.part(Gate).judge(text, policy.scope, path)
+        return self._bundle.part(BundleScanner).judge(text, policy.scope, path)
 
-    def judge_origin(self, text: str, result: Result, *, session: str = "") -> Result:
+    def judge_origin(self, text: str, result: Result, *, session: str = "", turn: str = "") -> Result:
         """The verdict on a text that a session writes: held where it follows from what was taken back.
 
         A session that runs while something is taken back has it before it still.
         """
         from gitmem.memory.exposure import Exposure
-        from gitmem.memory.retraction import holds
 
         session = session or (self._origin.session if self._origin else "")
-        exposure = self._bundle.part(Exposure)
-        before = exposure.known(session) if session else []
-        if not before or not self._has_retractions:
+        if not session or not self._has_retractions:
             return result
         files = self._files or self._bundle.tree()
-        gone = {known for known in before if holds(files, known.retraction)}
-        parents = exposure.parents(session, text) if gone else []
-        if any(known in gone for known, _ in parents):
-            return retracted_result(result, len(text), _FOLLOWS)
-        return result
+        follows = self._bundle.part(Exposure).taken_back(session, text, files, turn)
+        return retracted_result(result, len(text), _FOLLOWS) if follows else result
+
+    def _judge_removed(self, text: str, result: Result) -> Result:
+        """The verdict on an entry: held where others removed it and its session still has it, unless the user says it."""
+        from gitmem.memory.exposure import Exposure
+        from gitmem.memory.gate.evidence import SessionEvidence
+
+        session = self._origin.session if self._origin else ""
+        if not session or not self._bundle.part(Exposure).was_removed(session, text):
+            return result
+        from gitmem.safety.channels import asks_for
+
+        said = self._bundle.part(SessionEvidence).of(session).said[-1:]
+        is_said = any(asks_for(text, one.text) for one in said)
+        return result if is_said else retracted_result(result, len(text), _REMOVED)
+
+    def evicts(self, entry: Entry, *, usage: int, limit: int) -> bool:
+        """Say whether an agent removes an entry for want of room: its store is full, and the user did not speak of it."""
+        from gitmem.memory.gate.evidence import SessionEvidence
+        from gitmem.safety.channels import speaks_of
+
+        session = self._origin.session if self._origin else ""
+        if self.by_person or not session or usage < _FULL * limit:
+            return False
+        said = self._bundle.part(SessionEvidence).of(session).said[-1:]
+        return not any(speaks_of(entry.text, one.text) for one in said)
 
     @cached_property
     def _has_retractions(self) -> bool:
@@ -359,7 +386,7 @@ class Admission:
 
     def judge_all(self, entries: Iterable[Entry], policy: Policy) -> list[Result]:
         """The same for many entries; this bundle's own rules are looked for once."""
-        return self._bundle.part(Gate).judge_entries(entries, policy.scope)
+        return self._bundle.part(BundleScanner).judge_entries(entries, policy.scope)
 
     def hold(self, text: str, result: Result, where: Mapping[str, str]) -> str:
         """Put a text into quarantine; gives its id there. `where` says where it would have gone."""
@@ -367,15 +394,10 @@ class Admission:
 
     def hold_all(self, texts: Iterable[tuple[str, Result, Mapping[str, str]]]) -> list[str]:
         """The same for several, which cost what one does."""
-        from gitmem.memory.gate.quarantine import Quarantine
-
-        origin = self._origin or self._bundle.origin()
-        return self._bundle.part(Quarantine).hold_all(texts, origin=origin)
+        return self._bundle.part(Ledger).hold(texts, origin=self._origin or self._bundle.origin())
 
     def hold_retracted(self, entry: Entry, path: str, why: str) -> str:
         """Keep the text of an entry that somebody else retracted; gives its id in quarantine."""
-        from gitmem.safety.verdict import Result, Verdict
-
         result = retracted_result(Result(Verdict.ALLOW), len(entry.text), why)
         return self.hold(entry.text, result, {"kind": "entry", "path": path})
 
@@ -453,7 +475,6 @@ def judge_incoming(path: str, entry: Entry) -> tuple[bool, Result, list[Secret]]
 
     from gitmem.okf.events import texts_of
     from gitmem.safety.scanner import Scanner
-    from gitmem.safety.verdict import Result, Verdict
 
     policy = incoming(path)
     scanner = Scanner.shipped()
@@ -470,49 +491,6 @@ def judge_skill(path: str, text: str) -> Result:
     return Scanner.shipped().scan(text, SKILL.scope, path=path)
 
 
-def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
-    """Return whether an entry was retracted in a tree, and nobody released it since."""
-    from gitmem.memory import retraction
-
-    return retraction.is_retracted(files, key, path, text)
-
-
-def retractions_of(file: EntryFile) -> set[str]:
-    """Return where the retractions would be that take something of a file away."""
-    from gitmem.okf import layout
-    from gitmem.okf.entries import retraction_hash
-
-    return {layout.retraction(retraction_hash(key, file.path, file.body)) for key in file.units}
-
-
-def retracted_units(files: Files, file: EntryFile) -> set[EntryKey]:
-    """Return what of a file was retracted in a tree: entries, or the file as a whole."""
-    text = file.body
-    return {key for key in file.units if is_retracted(files, key, file.path, text)}
-
-
-def says_retracted(files: Files, file: EntryFile) -> bool:
-    """Return whether the text of a concept, or words about it, were retracted in a tree."""
-    from gitmem.memory import retraction
-
-    return retraction.says_retracted(files, file)
-
-
-def retracts(data: bytes | None, path: str) -> bool:
-    """Return whether a file of `retractions/` is there and still holds."""
-    from gitmem.memory import retraction
-
-    return data is not None and retraction.retracts(data, path)
-
-
-def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:
-    """Tells of an entry whether any of these trees retracts it; their names are read once."""
-    from gitmem.memory.retraction import Retracted
-
-    asked = [Retracted(tree) for tree in trees]
-    return lambda key: any(one.has(key) for one in asked)
-
-
 def retracted_result(result: Result, length: int, why: str = "") -> Result:
     """A verdict on a text that was retracted: held at least, and it says why."""
     reason = why or "was taken back earlier, and must not come back by itself"
@@ -520,18 +498,15 @@ def retracted_result(result: Result, length: int, why: str = "") -> Result:
 
 
 def _held_for(rule: str, category: str, reason: str, result: Result, length: int) -> Result:
-    from gitmem.safety.verdict import Finding, Result, Verdict
-
     finding = Finding(rule, category, reason, (0, length), Verdict.HOLD)
     return Result(max(result.verdict, Verdict.HOLD), (*result.findings, finding))
 
 
 def _why_unconfirmed(came: Attribution, source: str) -> str:
-    from gitmem.safety.stakes import WORDS
+    from gitmem.safety.channels import in_words
 
-    at_stake = [words for stake, words in WORDS.items() if stake in came.stakes]
     said = f"came from {source} ({came.channel}), and the user did not say it"
-    return said + (f"; it {' and '.join(at_stake)}" if at_stake else "")
+    return said + (f"; it {in_words(came.stakes)}" if came.stakes else "")
 
 
 def _cleaned(text: str, policy: Policy) -> str:
@@ -547,8 +522,6 @@ def _refused_secrets(text: str, policy: Policy, before: bytes) -> list[Secret]:
 
 
 def _is_blocked(result: Result) -> bool:
-    from gitmem.safety.verdict import Verdict
-
     return result.verdict is Verdict.BLOCK
 
 

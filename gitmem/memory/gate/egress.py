@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from gitmem.git.refs import QUARANTINE
-from gitmem.memory.gate.admission import UNCONFIRMED, redacted
-from gitmem.memory.gate.foreign import Foreign
-from gitmem.memory.gate.scan import Gate
+from gitmem.memory.gate.admission import redacted
+from gitmem.memory.gate.ledger import Ledger
+from gitmem.memory.gate.marks import PROJECT, UNCONFIRMED, is_unconfirmed, marked_here, source_in
+from gitmem.memory.gate.project import project_here
+from gitmem.memory.gate.scan import BundleScanner
 from gitmem.okf import layout
 from gitmem.okf.entries import CONCEPT, EntryKey, entry_hash, retraction_hash
 from gitmem.okf.ranks import ECHO, KNOWLEDGE, SAID, TOOL, Rank, rank_of_event, source_of
 from gitmem.safety.fence import sanitize
+from gitmem.safety.verdict import Result, Scope, Verdict
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.gate.standing import Standing
     from gitmem.okf.entries import Change, Entry
-    from gitmem.safety.verdict import Result, Scope
 
 FLAGGED = "[withheld: the scanner flags this text]"
 GONE = "[withheld: it no longer holds]"
@@ -40,7 +41,7 @@ DOUBTED = "talk that the scanner doubts"
 
 _SPEAKER = re.compile(r"(?:^|\n)\[(?:user|assistant)\] ")
 """What parts the messages of a turn in the index: a record's own words, which no rule reads."""
-_MARKED = ("memories/", "decisions/", "plans/", "sessions/", "skills/", "hermes/observations/")
+_MARKED = ("memories/", "decisions/", "plans/", "notes/", "sessions/", "skills/", "hermes/observations/")
 """Directories whose files may say of a text that nobody confirmed it."""
 _ANSWER = 12_000
 _TEXT = 1_500
@@ -57,6 +58,22 @@ _PLAIN_PATHS = ("memories/", "sessions/", "hermes/", "config/", "retractions/")
 Asked = Literal["now", "then", "gone", "ever"]
 """What an answer is about: what holds now; what was known at an earlier moment; and for people what is gone and was not
 taken back, or all that ever was."""
+
+
+class Visible(NamedTuple):
+    """A text as it leaves, and what is said with it."""
+
+    text: str
+    is_whole: bool
+    """Whether nothing was left out of it or redacted."""
+    unconfirmed: str = ""
+    """Where it came from, if it is in the tree and nobody confirmed it."""
+    since: str = ""
+    """The wording that holds now, where a record says or talks about an older one."""
+
+    def piece(self, marked: str, cut: Callable[[str], str]) -> str:
+        """A piece, cut out of the text with its marks; without them where something was taken out before the cut."""
+        return sanitize(cut(marked if self.is_whole else self.text))
 
 
 class Egress:
@@ -81,11 +98,9 @@ class Egress:
         self._reader = reader
         self._scopes = scopes
         self._as_then: set[str] = set()
-        self._left: dict[str, str] = {}
-        """What is left of a text that was let out, as of its place."""
-        self._doubted: set[int] = set()
         self._seen: dict[str, bool] = {}
-        self._judged: dict[tuple[str, Scope, str], Result] = {}
+        self._shown: dict[tuple[int, str], Visible | None] = {}
+        self._names: dict[str, str] = {}
         self._marks: dict[str, dict[EntryKey, str]] = {}
         self._clean: dict[str, str] = {}
         self._now: Tree | None = None
@@ -94,40 +109,56 @@ class Egress:
 
     # Entries of the index
 
-    def lets_out(self, text: str, place: Place) -> bool:
-        """Return whether a text may be shown to an agent, now, whatever was thought of it when it was written."""
+    def show(self, text: str, place: Place) -> Visible | None:
+        """Return a text as an agent may get it now, whatever was thought of it when it was written; None for none of it."""
+        asked = place.id, text
+        if asked not in self._shown:
+            self._shown[asked] = self._show(text, place)
+        return self._shown[asked]
+
+    def _show(self, text: str, place: Place) -> Visible | None:
         if place.rank == ECHO and self._about in ("now", "then"):
-            return False
+            return None
         if self._about != "ever" and self._is_retracted(place):
-            return False
-        if place.space == "§" and self._foreign.waits(place.key):
-            return False
-        if not self._is_for_reader(place):
-            return False
-        if not self._may_be_read(text, place):
+            return None
+        if (place.space == "§" and self._ledger.waits(place.key)) or not self._is_for_reader(place):
+            return None
+        judged = self._judge(text, place)
+        if judged == "withheld":
             self.withheld += 1
-            return False
+            return None
+        kept, since = text, ""
         if self._about == "then" and place.rank == KNOWLEDGE:
             self._as_then.add(text)  # it was asked for what was known then
-        if self._standing is not None and text not in self._as_then:
-            self._left[text] = self._standing.kept(text, place)
-        return bool(self._kept(text))
+        elif self._standing is not None:
+            kept, wording = self._standing.reading(text, place)
+            if self._about == "now" and place.rank != KNOWLEDGE and wording and self.is_harmless(wording):
+                since = self.clean(wording)
+        if not kept:
+            return None
+        unconfirmed = (
+            "" if place.to_seq is not None else self.came_from(place.path, EntryKey(place.space, place.key))
+        )
+        clean = redacted(kept)
+        return Visible(
+            sanitize(clean), clean == text, unconfirmed or (DOUBTED if judged == "doubted" else ""), since
+        )
 
-    def _may_be_read(self, text: str, place: Place) -> bool:
-        """Return whether the scanner lets a text out; talk, which it reads message by message, also where it only
-        doubts it.
+    def _judge(self, text: str, place: Place) -> Literal["fine", "doubted", "withheld"]:
+        """Return what the scanner says of a text on its way out; talk, which it reads message by message, leaves also
+        where it is only doubted.
         """
-        from gitmem.safety.verdict import Verdict
-
         if place.type != "turn":
-            return self.is_harmless(text, place.path)
+            return "fine" if self.is_harmless(text, place.path) else "withheld"
         judged = max(self.verdict(part, "recall").verdict for part in _SPEAKER.split(text))
-        if judged is Verdict.HOLD and not self._gate.is_released(entry_hash(text)):
-            self._doubted.add(place.id)
-        return judged is not Verdict.BLOCK or self._gate.is_released(entry_hash(text))
+        if judged is Verdict.ALLOW or self._gate.is_released(entry_hash(text)):
+            return "fine"
+        return "doubted" if judged is Verdict.HOLD else "withheld"
 
     def _is_for_reader(self, place: Place) -> bool:
-        is_shared = place.rank == KNOWLEDGE and place.space != "event"
+        if self._reader is not None and not self._reader.sees_path(place.path):
+            return False
+        is_shared = place.rank == KNOWLEDGE and (place.space == "§" or place.path.startswith("skills/"))
         return is_shared or not place.session or self.sees_session(place.session)
 
     def sees_session(self, session: str) -> bool:
@@ -139,19 +170,11 @@ class Egress:
             known = self._seen[session] = self._reader.sees(self._index.session_once(session))
         return known
 
-    def since(self, text: str, place: Place) -> str:
-        """The wording that holds now, where a record says or talks about an older one; empty where none does."""
-        if self._standing is None or self._about != "now" or place.rank == KNOWLEDGE:
-            return ""
-        wording = self._standing.instead(text, place)
-        return self.clean(wording) if wording and self.is_harmless(wording) else ""
-
     def _kept(self, text: str) -> str:
-        """Return what of a text still holds."""
+        """Return what of a text without a place still holds."""
         if self._standing is None or text in self._as_then:
             return text
-        known = self._left.get(text)
-        return self._standing.kept(text) if known is None else known
+        return self._standing.reading(text)[0]
 
     @cached_property
     def _standing(self) -> Standing | None:
@@ -159,22 +182,20 @@ class Egress:
             return None
         from gitmem.index.filters import shared_scopes
         from gitmem.memory.gate.standing import Standing
+        from gitmem.memory.provenance import Provenance
 
         scopes = self._scopes if self._scopes is not None else shared_scopes(self._bundle.config.machine)
-        return Standing(self._index, scopes, held=self._held, is_hidden=self._hides)
-
-    def _held(self) -> Sequence[str]:
-        # Buys the cold prefetch of docs/performance.md: most bundles hold nothing, and parse no YAML for it.
-        if self._bundle.repository.refs.read(QUARANTINE) is None:
-            return ()
-        from gitmem.memory.gate.quarantine import HeldKeys
-
-        return self._bundle.part(HeldKeys)()
+        came_from = Provenance(self._bundle.repository).pulled_from
+        return Standing(
+            self._index,
+            scopes,
+            held=self._ledger.held_words,
+            is_hidden=self._hides,
+            came_from=lru_cache(came_from),
+        )
 
     def _hides(self, text: str) -> bool:
-        from gitmem.safety.verdict import Verdict
-
-        waits = self._foreign.waits(entry_hash(text))
+        waits = self._ledger.waits(entry_hash(text))
         return waits or self.verdict(text, "memory").verdict is not Verdict.ALLOW
 
     def _is_retracted(self, place: Place) -> bool:
@@ -182,11 +203,11 @@ class Egress:
         key = EntryKey(place.space, place.key)
         if place.space != "concept":
             name = retraction_hash(key)
-            return self._index.is_retracted(name) or self._foreign.is_retracted(name)
+            return self._index.is_retracted(name) or self._ledger.is_retracted(name)
         # A concept is retracted with the body it had, or only that body, or a title; what is in the tree is not, unless
         # it is there only because others released it.
-        is_retracted = self._index.is_retracted if place.to_seq is not None else self._foreign.is_retracted
-        asked = self._index.has_retractions() if place.to_seq is not None else bool(self._foreign)
+        is_retracted = self._index.is_retracted if place.to_seq is not None else self._ledger.is_retracted
+        asked = self._index.has_retractions() if place.to_seq is not None else self._ledger.has_any("waits")
         if not place.commit or not asked:
             return False
         from gitmem.memory.retraction import names_of_sayings
@@ -203,11 +224,6 @@ class Egress:
         """A text that was let out, as it leaves."""
         return sanitize(self._redacted(text))
 
-    def piece(self, text: str, marked: str, cut: Callable[[str], str]) -> str:
-        """A piece of a text that was let out, cut out of it with its marks; without them where it holds a secret."""
-        clean = self._redacted(text)  # before the cut, which could leave half a secret
-        return sanitize(cut(marked if clean == text else clean))
-
     def _redacted(self, text: str) -> str:
         known = self._clean.get(text)
         if known is None:
@@ -216,6 +232,12 @@ class Egress:
 
     def name(self, name: str) -> str:
         """A path, a title, an id or a kind: words that somebody chose too."""
+        known = self._names.get(name)
+        if known is None:
+            known = self._names[name] = self._named(name)
+        return known
+
+    def _named(self, name: str) -> str:
         if name.isascii() and len(_WORD.findall(name)) <= _FEW_WORDS:
             return sanitize(redacted(name))
         if not self.is_harmless(name):
@@ -224,7 +246,7 @@ class Egress:
 
     def title(self, session: str, title: str) -> str:
         """The title of a session, unless it is made of a turn that was taken back."""
-        if self._standing is not None and self._standing.is_of_gone_turn(session, title):
+        if self._standing is not None and self._standing.is_gone_title(session, title):
             return GONE
         return self.name(title)
 
@@ -240,25 +262,20 @@ class Egress:
         return [
             (
                 replace(entry, text=self._redacted(entry.text)),
-                self._foreign.verdict(entry) or self.verdict(entry.text, "memory"),
+                self._ledger.verdict(entry) or self.verdict(entry.text, "memory"),
             )
-            for entry in self._foreign.marked(entries)
-            if not retracted.has(entry.key) and not self._foreign.is_retracted(entry.key.id)
+            for entry in self._marked(entries)
+            if not retracted.has(entry.key) and not self._ledger.is_retracted(entry.key.id)
         ]
 
-    @cached_property
-    def _foreign(self) -> Foreign:
-        return Foreign(self._bundle)
-
-    def unconfirmed(self, place: Place) -> str:
-        """Return where a text came from that is in the tree and that nobody confirmed; empty for any other."""
-        if place.to_seq is not None:
-            return ""
-        found = self.came_from(place.path, EntryKey(place.space, place.key))
-        return found or (DOUBTED if place.id in self._doubted else "")
+    @property
+    def _ledger(self) -> Ledger:
+        return self._bundle.part(Ledger)
 
     def came_from(self, path: str, key: EntryKey) -> str:
         """Return where an entry of a file came from, if nobody confirmed it, or the file that it is a part of."""
+        if self._bundle.repository.is_foreign:
+            return self._bundle.root
         if not path.startswith(_MARKED):
             return ""
         known = self._marks.get(path)
@@ -269,25 +286,34 @@ class Egress:
 
     def _marks_in(self, path: str) -> dict[EntryKey, str]:
         data = self._tree.read(path) or b""
-        if UNCONFIRMED.encode() not in data and not self._foreign:
+        marks = (UNCONFIRMED, PROJECT)
+        if not any(one.encode() in data for one in marks) and not self._ledger.has_any("waits"):
             return {}
         # Buys "`gitmem search` / `git grep` of a word": most files have no such mark, and are not parsed.
-        from gitmem.memory.gate.hearing import came_from, is_unconfirmed
         from gitmem.okf.files import open_file
 
         file = open_file(path, data)
-        entries = self._foreign.marked(file.entries.values())
-        marks = {entry.key: came_from(entry) for entry in entries if is_unconfirmed(entry)}
+        entries = self._marked(file.entries.values())
+        found = {entry.key: source_in(entry) for entry in entries if is_unconfirmed(entry)}
         told = {entry.key.id: entry.text for entry in entries if entry.key.space == "meta"}
         if UNCONFIRMED in told:
-            marks[CONCEPT] = told.get("source") or told[UNCONFIRMED]
-        return marks
+            found[CONCEPT] = told.get("source") or told[UNCONFIRMED]
+        elif told.get(PROJECT, self._project) != self._project:
+            found[CONCEPT] = f"{PROJECT} {told[PROJECT]}"
+        return found
+
+    def _marked(self, entries: Iterable[Entry]) -> list[Entry]:
+        """The entries with the marks that they have on this machine and in this project."""
+        return [marked_here(entry, self._project) for entry in self._ledger.marked(entries)]
+
+    @cached_property
+    def _project(self) -> str:
+        return project_here(self._bundle)
 
     def may_be_believed(self, text: str) -> bool:
         """Return whether a fact that was just learned may be handed back: it is harmless and was never taken back."""
         from gitmem.memory.retraction import is_retracted
         from gitmem.okf.entries import section_key
-        from gitmem.safety.verdict import Verdict
 
         key = section_key(text)
         known = not is_retracted(self._tree, key) and not self._is_hidden_here(key)
@@ -301,7 +327,6 @@ class Egress:
         Nothing is redacted in it: half a script is a broken script.
         """
         from gitmem.memory.gate.admission import secrets_in
-        from gitmem.safety.verdict import Verdict
 
         try:
             text = data.decode()
@@ -320,7 +345,7 @@ class Egress:
         names = (retraction_hash(CONCEPT, path, file.body), *names_of_sayings(file))
         if is_retracted(self._tree, CONCEPT, path, file.body) or says_retracted(self._tree, file):
             return GONE
-        if any(map(self._foreign.is_retracted, names)):
+        if any(map(self._ledger.is_retracted, names)):
             return GONE
         title = str(file.concept.meta.get("title") or "")
         text = file.body.strip()
@@ -351,10 +376,16 @@ class Egress:
             return False
         if _rank(path, change.new or change.old)[0] == ECHO:
             return False
-        session = (
-            self._index.session_in(path) if self._index is not None and layout.is_session(path) else None
-        )
-        return session is None or self._reader is None or self._reader.sees(session)
+        return self.is_readers(path, change.key)
+
+    def is_readers(self, path: str, key: EntryKey) -> bool:
+        """Return whether what is in a file is for this reader, by whose it is and by the session that wrote it."""
+        if self._reader is None or self._index is None:
+            return True
+        if layout.is_session(path):
+            return self._reader.sees(self._index.session_in(path))
+        place = self._index.span_at(path, key)
+        return self._reader.sees_path(path) and (place is None or self._is_for_reader(place))
 
     def holds(self, path: str, entry: Entry) -> bool:
         """Return whether the memory says this now: the entry is where it was, with these words, and is not retracted."""
@@ -364,6 +395,8 @@ class Egress:
         here = layout.machine_memory(self._bundle.config.machine)
         if path.startswith("memories/machines/") and path != here:
             return False  # it is true elsewhere
+        if not self.is_readers(path, entry.key):
+            return False
         file = open_file(path, self._tree.read(path))
         now = file.get(entry.key)
         # A concept is the same one under another title; the words that are told of it are its title.
@@ -376,14 +409,14 @@ class Egress:
 
     def _is_hidden_here(self, key: EntryKey, path: str = "", text: str = "") -> bool:
         """Tell whether this machine's own note keeps an entry from agents until a person has looked."""
-        return self._foreign.waits(key.id) or self._foreign.is_retracted(retraction_hash(key, path, text))
+        return self._ledger.waits(key.id) or self._ledger.is_retracted(retraction_hash(key, path, text))
 
     def _words(self, path: str, entry: Entry) -> str:
         if not self.holds(path, entry):
             return GONE
         text = _read(entry)
         place = self._index.span_at(path, entry.key) if self._index and entry.key.space == "event" else None
-        if place is not None and self._standing is not None and not self._standing.kept(text, place):
+        if place is not None and self._standing is not None and not self._standing.reading(text, place)[0]:
             return GONE  # the turn that it belongs to was taken back
         return (self.clean(text) or GONE) if self.is_harmless(text, path) else FLAGGED
 
@@ -416,21 +449,21 @@ class Egress:
 
     def is_harmless(self, text: str, path: str = "") -> bool:
         """Return whether the scanner has nothing against a text; what is in a skill is read as a skill too."""
-        from gitmem.safety.verdict import Verdict
-
         scopes: tuple[Scope, ...] = ("recall", "skill") if path.startswith("skills/") else ("recall",)
         return all(self.verdict(text, scope, path).verdict is Verdict.ALLOW for scope in scopes)
 
+    @property
+    def rules(self) -> str:
+        """A name for the rules by which texts are judged now."""
+        return self._gate.rules
+
     def verdict(self, text: str, scope: Scope, path: str = "") -> Result:
-        """Return what the scanner says of a text now; each text is read once. The path of a script says its language."""
-        known = self._judged.get((text, scope, path))
-        if known is None:
-            known = self._judged[text, scope, path] = self._gate.judge(text, scope, path)
-        return known
+        """Return what the scanner says of a text now. The path of a script says its language."""
+        return self._gate.judge(text, scope, path)
 
     @property
-    def _gate(self) -> Gate:
-        gate = self._bundle.part(Gate)
+    def _gate(self) -> BundleScanner:
+        gate = self._bundle.part(BundleScanner)
         # Buys the cold prefetch of docs/performance.md: to look for rules in the tree opens the object store.
         if not gate.is_ready and self._index is not None and not self._has_rules(self._index):
             gate.use_shipped_rules()

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
-from gitmem.memory.gate.admission import Admission, Came, is_retracted
+from gitmem.memory.gate.admission import Admission, Marking
 from gitmem.memory.origin import source_trailer
+from gitmem.memory.retraction import is_retracted
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, EntryKey, entry_hash
 from gitmem.okf.files import open_file
@@ -66,10 +67,10 @@ def look_again(bundle: Bundle, path: str, text: str, origin: Origin) -> str:
     def work(edits: Edits) -> Message | None:
         nonlocal held
         held = ""
-        file = CuratedFile.salvage(edits.read(path), path)
+        file = CuratedFile.parse_leniently(edits.read(path), path)
         entry = file.get(entry_hash(text))
         admission = Admission(bundle, edits, origin=origin)
-        came = admission.came(text) if entry is not None else Came()
+        came = admission.marking(text) if entry is not None else Marking()
         if entry is None or not came.marks:
             return None
         what = "mark"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -14,26 +15,33 @@ from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.events import texts_of
-from gitmem.state import RELEASES, RULES_ACCEPTED
+from gitmem.safety.verdict import Finding, Result, Scope, Verdict
+from gitmem.state import CACHE
+from gitmem.version import __version__
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.gate.ledger import Ledger
     from gitmem.okf.entries import Entry
     from gitmem.safety.scanner import Scanner
-    from gitmem.safety.verdict import Result, Scope
 
 
+_SCAN = "scan"
+_MOST_SCANNED = 10_000
+"""Verdicts that are kept: some two megabytes."""
 # What parts the sections of a prompt block: an entry with it could begin a section of its own.
 _SECTION = re.compile(r"(?:═\W{0,3}){5}")
 
 
-class Gate:
+class BundleScanner:
     """The scanner with this bundle's own rules, and what people here have released."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._scanner: Scanner | None = None
         self._scanner_for: str | None = ""
+        self._scanned: dict[tuple[bytes, Scope, str], Result] = {}
+        self._scanned_by: Scanner | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -75,16 +83,23 @@ class Gate:
             self._bundle.report(Notice("rule-ignored", layout.CONFIG_SCANNER, problem))
         return Scanner.shipped().with_rules(rules)
 
+    @property
+    def rules(self) -> str:
+        """A name for the rules that hold now: those of this version, and the bundle's own where a person accepted them."""
+        from gitmem.safety.scanner import Scanner
+
+        return f"{__version__} {self._scanner_for if self.scanner is not Scanner.shipped() else ''}"
+
     def rules_are_accepted(self, data: bytes) -> bool:
         """Return whether a person here accepted this bundle's own rules as they are: others may have sent them."""
-        return self._bundle.state.read_text(RULES_ACCEPTED) == hashlib.sha256(data).hexdigest()
+        return self._ledger.is_released(hashlib.sha256(data).hexdigest())
 
     def accept_rules(self) -> bool:
         """A person says that this bundle's rules hold here; False where it has none."""
         data = self._bundle.read(layout.CONFIG_SCANNER)
         if data is None:
             return False
-        self._bundle.state.write_text(RULES_ACCEPTED, hashlib.sha256(data).hexdigest(), durable=True)
+        self._ledger.release([hashlib.sha256(data).hexdigest()], self._bundle.world.person or "human")
         self._scanner = None
         return True
 
@@ -98,8 +113,6 @@ class Gate:
         return [self._judge_entry(scanner, entry, scope) for entry in entries]
 
     def _judge_entry(self, scanner: Scanner, entry: Entry, scope: Scope) -> Result:
-        from gitmem.safety.verdict import Result, Verdict
-
         judged = [self._judge(scanner, text, scope) for text in texts_of(entry)]
         result = max(judged, key=attrgetter("verdict"), default=Result(Verdict.ALLOW))
         if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(entry.text)):
@@ -107,11 +120,7 @@ class Gate:
         return result
 
     def _judge(self, scanner: Scanner, text: str, scope: Scope, path: str = "") -> Result:
-        from gitmem.safety.verdict import Finding, Result, Verdict
-
-        # A front matter in front of a text must not make it look more harmless than it is.
-        readings = [_moved(scanner.scan(one, scope, path=path), start) for start, one in _readings(text)]
-        result = max(readings, key=lambda one: one.verdict)
+        result = self._scan(scanner, text, scope, path)
         if scope == "memory" and (found := _SECTION.search(text)):
             reason = "looks like a section of the prompt"
             finding = Finding("prompt.section", "structure", reason, found.span(), Verdict.HOLD)
@@ -120,17 +129,30 @@ class Gate:
             return Result(Verdict.ALLOW, result.findings)
         return result
 
+    def _scan(self, scanner: Scanner, text: str, scope: Scope, path: str) -> Result:
+        """Scan a text, once for all answers of this process: the verdict belongs to the text and the rules.
+
+        Buys "of `recall`": of the hundred lines that an answer reads, most were read for another one.
+        """
+        if self._scanned_by is not scanner or len(self._scanned) > _MOST_SCANNED:
+            self._scanned, self._scanned_by = {}, scanner
+        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+        key = digest, scope, path
+        known = self._scanned.get(key)
+        if known is None:
+            # A front matter in front of a text must not make it look more harmless than it is.
+            readings = [_moved(scanner.scan(one, scope, path=path), start) for start, one in _readings(text)]
+            known = self._scanned[key] = max(readings, key=lambda one: one.verdict)
+        return known
+
     def is_released(self, text_hash: str) -> bool:
-        return text_hash in self._releases()
+        return self._ledger.is_released(text_hash)
 
-    def release(self, text_hash: str, by: str) -> None:
-        """A person says that this text is fine here. It holds on this machine only."""
-        released = self._releases()
-        released[text_hash] = {"by": by, "at": self._bundle.now()}
-        self._bundle.state.write_json(RELEASES, released, durable=True)
+    @cached_property
+    def _ledger(self) -> Ledger:
+        from gitmem.memory.gate.ledger import Ledger
 
-    def _releases(self) -> dict[str, object]:
-        return self._bundle.state.read_json(RELEASES)
+        return self._bundle.part(Ledger)
 
 
 def _readings(text: str) -> list[tuple[int, str]]:
@@ -158,3 +180,81 @@ def _toml_of(body: str) -> str:
         elif inside:
             blocks.append(line)
     return "\n".join(blocks) if blocks else body
+
+
+# --- over a whole bundle ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedEntry:
+    """An entry of the tree that the scanner flags: it stays there, and out of prompt and recall."""
+
+    path: str
+    entry: Entry
+    result: Result
+
+    @property
+    def id(self) -> str:
+        """Return what a person names it by."""
+        return entry_hash(self.entry.text)[:12]
+
+
+def scan_text(text: str, scope: Scope) -> Result:
+    """The verdict of the shipped scanner on any text, of a bundle or not."""
+    from gitmem.safety.scanner import Scanner
+
+    return Scanner.shipped().scan(text, scope)
+
+
+def scan_tree(bundle: Bundle) -> Iterator[tuple[str, Result]]:
+    """A verdict for every entry that the scanner flags in the tree, with its place."""
+    for one in flagged(bundle):
+        yield _place_of(one.path, one.entry), one.result
+
+
+def scan_history(bundle: Bundle) -> Iterator[tuple[str, Result]]:
+    """The same for every entry that was ever committed, once for each version of its file."""
+    from gitmem.git.commit_graph import tree_changes
+
+    seen: set[tuple[str, str]] = set()
+    for commit, changes in tree_changes(bundle.repository, bundle.tip):
+        for change in changes:
+            if change.new is None or (change.path, change.new.oid) in seen:
+                continue
+            seen.add((change.path, change.new.oid))
+            data = bundle.repository.store.blob(change.new.oid)
+            for one in _flagged_in(bundle, change.path, data):
+                yield f"{_place_of(one.path, one.entry)} in {commit.oid[:8]}", one.result
+
+
+def flagged(bundle: Bundle, directory: str = "") -> Iterator[FlaggedEntry]:
+    """The entries below a directory that the scanner flags and that no person here has released."""
+    tree = bundle.tree()
+    for path, entry in tree.files(directory):
+        yield from _flagged_in(bundle, path, tree.read_entry(entry))
+
+
+def _flagged_in(bundle: Bundle, path: str, data: bytes) -> Iterator[FlaggedEntry]:
+    from gitmem.memory.gate.admission import scope_of
+    from gitmem.okf.files import open_file
+
+    entries = list(open_file(path, data).entries.values())
+    judged = bundle.part(BundleScanner).judge_entries(entries, scope_of(path))
+    for entry, result in zip(entries, judged, strict=True):
+        if result.verdict is not Verdict.ALLOW:
+            yield FlaggedEntry(path, entry, result)
+
+
+def _place_of(path: str, entry: Entry) -> str:
+    name = entry.key.id[:12] if entry.key.space in ("§", "event") else entry.key.id
+    return f"{path} ({name})" if name else path
+
+
+def is_scanned(bundle: Bundle) -> bool:
+    """Return whether the whole tree was found clean with the rules that hold here now."""
+    return bundle.state.read_json(CACHE, _SCAN).get("rules") == bundle.part(BundleScanner).scanner.fingerprint
+
+
+def note_scanned(bundle: Bundle) -> None:
+    """Remember that the whole tree was found clean with these rules."""
+    bundle.state.write_json(CACHE, {"rules": bundle.part(BundleScanner).scanner.fingerprint}, _SCAN)

@@ -6,21 +6,24 @@ gravest finding in any file is the verdict on all: a write of several files land
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from gitmem.errors import BlockedSkill
-from gitmem.memory.gate.admission import Admission, judge_skill, retracted_units
+from gitmem.errors import BlockedSkill, GitMemError
+from gitmem.memory.gate.admission import Admission, judge_skill, retracted_result
+from gitmem.memory.retraction import retracted_units
+from gitmem.okf.entries import entry_hash
 from gitmem.okf.files import open_file
-from gitmem.okf.skills import SKILL_FILE
+from gitmem.okf.skills import SKILL_FILE, stored
 from gitmem.safety.files import kind_of
 from gitmem.safety.verdict import Finding, Result, Verdict
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.edits import WritableFiles
+    from gitmem.memory.edits import Files
     from gitmem.memory.origin import Origin
 
 Danger = Literal["safe", "caution", "dangerous"]
@@ -134,6 +137,8 @@ class SkillGuard:
                 result = admission.judge_origin(text, admission.skill(text, path))
                 if path.endswith(f"/{SKILL_FILE}"):
                     marks = admission.skill_marks(text)
+            if not self._by_person and self._was_taken_back(path, data):
+                result = retracted_result(result, len(data))
             results[path] = result
             findings += [
                 _located(path, text or "", one)
@@ -145,6 +150,11 @@ class SkillGuard:
             results[path] = Result(max(result.verdict, one.severity), (*result.findings, one))
             findings.append(_located(path, "", one))
         return Inspection(results, tuple(findings), marks)
+
+    def _was_taken_back(self, path: str, data: bytes) -> bool:
+        with contextlib.suppress(GitMemError):  # what cannot be stored is refused elsewhere
+            return was_taken_back(self._bundle.tree(), path, stored(path, data))
+        return False
 
     def admit(self, name: str, files: Mapping[str, bytes]) -> tuple[Inspection, tuple[str, ...]]:
         """Return what is said of the files, and the ids in quarantine of those that are held; raises where it is blocked."""
@@ -170,12 +180,24 @@ class SkillGuard:
 
     def _accept(self, files: Mapping[str, bytes], found: Inspection) -> None:
         """A person wrote it, and so it is fine on this machine."""
-        from gitmem.memory.gate.release import accept_skill_text
+        from gitmem.memory.gate.ledger import Ledger
 
-        for path, result in found.results.items():
-            text = text_of(files[path])
-            if text is not None and result.verdict is not Verdict.ALLOW:
-                accept_skill_text(self._bundle, path, text, by=self._bundle.world.person or "human")
+        texts = {
+            path: text_of(files[path])
+            for path, one in found.results.items()
+            if one.verdict is not Verdict.ALLOW
+        }
+        judged = [entry_hash(one) for path, text in texts.items() if text for one in judged_texts(path, text)]
+        self._bundle.part(Ledger).release(judged, self._bundle.world.person or "human")
+
+
+def judged_texts(path: str, text: str) -> list[str]:
+    """A file of a skill as its agent has it and as the bundle has it, and as a search would show it."""
+    from gitmem.index.documents import documents_of
+
+    made = stored(path, text.encode())
+    body = open_file(path, made).body.strip()
+    return list(dict.fromkeys((text, made.decode(), body, *(one.text for one in documents_of(path, made)))))
 
 
 def _over_files(admission: Admission, files: Mapping[str, bytes]) -> Iterator[tuple[str, Finding]]:
@@ -207,7 +229,7 @@ _RUN_ENDS = re.compile(r"[A-Za-z0-9+/]{16}\Z")
 _RUN_BEGINS = re.compile(r"[A-Za-z0-9+/]{16}")
 
 
-def was_taken_back(files: WritableFiles, path: str, data: bytes) -> bool:
+def was_taken_back(files: Files, path: str, data: bytes) -> bool:
     """Return whether a file of a skill, as it is stored, was retracted in a tree."""
     return bool(retracted_units(files, open_file(path, data)))
 

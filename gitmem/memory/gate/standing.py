@@ -1,9 +1,10 @@
 """Retracted texts: the one place that knows where else such a text is, and what of it an agent gets.
 
 An entry holds here while it is in the tree, for this machine, not retracted, not the losing side of a contest and not
-hidden by the scanner. What repeats one that holds no more is known in two ways, and no words are compared:
+hidden by the scanner. What repeats one that holds no more is known in three ways:
 
-- by link: the turn in which a session wrote the entry goes with it, whole, in whatever words and language it was;
+- by link: the turn that wrote the entry goes with it, whole, in whatever words and language it was;
+- by link: an answer of a turn that was shown the entry, or was asked for it, repeats it in other words (`restated`);
 - by key: a number, an id, an address or a name that the entry brought into the memory (`gitmem.text.keys`), or one of its
   sentences word for word. The sentence that has it is left out, with a gap in its place.
 
@@ -18,17 +19,28 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from gitmem.index.lookup import Standing as Span
 from gitmem.index.records import DEPRECATED
+from gitmem.memory.gate.restated import Restatements
 from gitmem.okf.entries import entry_hash
-from gitmem.okf.layout import USER_PROFILE
-from gitmem.text.keys import is_sure, keys_of, says, stretches, tokens_of, without
-from gitmem.text.words import STOP, root
+from gitmem.okf.layout import SESSION, USER_PROFILE
+from gitmem.safety.channels import asks_to_keep
+from gitmem.text.keys import (
+    CHANGED,
+    is_brief,
+    is_common,
+    is_sure,
+    keys_of,
+    says,
+    stretches,
+    subject,
+    tokens_of,
+    without,
+)
 
 if TYPE_CHECKING:
-    from gitmem.index.lookup import Span as Event
+    from gitmem.index.lookup import Lookup, Span
     from gitmem.index.records import Place
 
 _OBSERVATION = "observation"
@@ -37,24 +49,8 @@ _RECORDS = (_OBSERVATION, USER_PROFILE)
 _MOST_RIVALS = 50
 _MOST_SHARING = 8
 _MOST_STEPS = 8
-
-
-class Index(Protocol):
-    """The search index's knowledge of keys and of the places of entries."""
-
-    def has_keys(self) -> bool: ...
-    def has_retractions(self) -> bool: ...
-    def keys_near(self, tokens: Iterable[str]) -> list[tuple[int, str]]: ...
-    def was_known(self, phrase: str, entry: int, seq: int, session: str) -> bool: ...
-    def written_in(self, session: str) -> list[tuple[int, str, str]]: ...
-    def turns_beside(self, session: str, at: str) -> tuple[list[Event], list[Event]]: ...
-    def retracted_among(self, names: Iterable[str]) -> set[str]: ...
-    def standings(self, entry: int) -> list[Span]: ...
-    def time_of(self, seq: int) -> str: ...
-    def rivals(self, path: str, replaces: str) -> list[Span]: ...
-    def successors(self, key: str) -> list[tuple[int, str]]: ...
-    def knowledge_with(self, phrase: str, limit: int) -> list[tuple[int, str]]: ...
-    def text_of(self, entry: int) -> str: ...
+_ASSENT, _NOD = 30, 12
+"""Characters up to which the user confirms what was said before, and up to which nothing new is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,57 +73,69 @@ class _Fate:
     observed: bool = False
     """Whether it is only what an agent saw, which is no knowledge."""
 
-    def is_after(self, place: Place | None) -> bool:
-        """Say whether a text is older than the removal; what has no place counts as older.
-
-        The line of commits says so. A record that was committed later, here or on another machine, has its own time.
-        """
-        return place is None or not self.left or place.from_seq < self.left or place.at < self.left_at
-
 
 class Standing:
     """The standing of entries, for one answer. `scopes` are those that hold; none is all of them."""
 
     def __init__(
         self,
-        index: Index,
+        index: Lookup,
         scopes: Sequence[str],
         *,
-        held: Callable[[], Sequence[str]],
+        held: Callable[[], Sequence[tuple[str, str]]],
         is_hidden: Callable[[str], bool],
+        came_from: Callable[[str], str],
     ) -> None:
-        """`held` gives the keys and quotes of what waits in quarantine."""
+        """`held` gives the keys and quotes of what waits in quarantine or was rejected, with the commit of that moment;
+        `came_from` gives the remote that brought a commit."""
         self._index = index
         self._scopes = scopes
         self._held = held
         self._is_hidden = is_hidden
+        self._came_from = came_from
         self._fates: dict[int, _Fate] = {}
         self._known: dict[tuple[int, str], bool] = {}
-        self._turns: dict[str, dict[str, tuple[_Fate, str]]] = {}
+        self._turns: dict[str, bool] = {}
 
-    def kept(self, text: str, place: Place | None = None) -> str:
-        """The text with a gap for each sentence that no longer holds; empty where it says nothing else."""
+    def reading(self, text: str, place: Place | None = None) -> tuple[str, str]:
+        """The text with a gap for each sentence that no longer holds, empty where it says nothing else; and the wording that
+        holds in the place of what it says, empty where it says that itself or nothing does.
+        """
         if place is not None and self._turn_is_gone(place):
-            return ""
-        words = {word for _, word in self._gone(text, place)}
-        words |= {word for word in self._held() if tokens_of(word) <= tokens_of(text)}
+            return "", ""
+        if place is not None and place.type == SESSION and self.is_gone_title(place.session, text):
+            return "", ""
+        gone = self._gone(text, place)
+        wordings = (self._successor(fate) for fate, _, _ in gone if fate.curated)
+        instead = next((wording for wording in wordings if wording and wording not in text), "")
+        gone = [one for one in gone if not one[2].startswith(CHANGED)]
+        common = {(entry, word) for _, entry, word in gone if is_common(word, self._index.text_of(entry))}
+        words = {word for _, entry, word in gone if (entry, word) not in common}
+        words |= self._kept_out(text, place)
         keys, quotes = ({one for one in words if (" " in one) is spaced} for spaced in (False, True))
         spans = {*(says(text, keys, quotes) if words else ()), *self._retracted(text)}
-        return without(text, sorted(spans)) if spans else text
-
-    def instead(self, text: str, place: Place | None = None) -> str:
-        """The wording that holds now, for a text that has an older one; empty where none does."""
-        for fate, _ in self._gone(text, place):
-            wording = self._successor(fate) if fate.curated else ""
-            if wording and wording not in text:  # what a text says itself needs no note
-                return wording
-        return ""
+        for entry, word in common:  # such a name tells beside most of what else the entry says
+            about = subject(self._index.text_of(entry)) - subject(word)
+            spans |= {
+                span
+                for span in says(text, {word})
+                if len(about & subject(text[slice(*span)])) > len(about) / 2
+            }
+        if place is not None and place.type == "turn" and place.turn and self._has_keys:
+            wrote = [(entry, list[tuple[int, int]]()) for entry, _ in self._index.gone_of_turn(place.turn)]
+            for entry, said in (*wrote, *self._restatements.of(text, place.turn)):
+                fate = self._fate(entry)
+                if not fate.holds and fate.left and self._is_older(place, fate):
+                    wording = self._successor(fate)
+                    instead = instead or (wording if wording not in text else "")
+                    spans |= set(said)
+        return without(text, sorted(spans)) if spans else text, instead
 
     # One text
 
-    def _gone(self, text: str, place: Place | None) -> list[tuple[_Fate, str]]:
+    def _gone(self, text: str, place: Place | None) -> list[tuple[_Fate, int, str]]:
         """The keys and quotes that a text may have of entries that hold no more, and held when it was written."""
-        near = self._index.keys_near(tokens_of(text)) if self._has_keys else []
+        near = self._index.keys_near(tokens_of(text) | subject(text)) if self._has_keys else []
         shared = Counter(word for _, word in near)
         found = []
         for entry, word in near:
@@ -137,9 +145,28 @@ class Standing:
             fate = self._fate(entry)
             if fate.holds and not self._hides(entry, fate):
                 continue
-            if fate.is_after(place) and self._tells(entry, word, fate):
-                found.append((fate, word))
+            if self._is_older(place, fate) and self._tells(entry, word, fate):
+                found.append((fate, entry, word))
         return found
+
+    def _kept_out(self, text: str, place: Place | None) -> set[str]:
+        """The keys and quotes that a text has of entries that are held, or that were rejected after it was written."""
+        tokens = tokens_of(text)
+        found = {(word, tip) for word, tip in self._held() if tokens_of(word) <= tokens}
+        return {word for word, tip in found if place is None or not tip or self._is_before(place, tip)}
+
+    def _is_before(self, place: Place, commit: str) -> bool:
+        found = self._index.commit(commit)
+        return found is None or place.from_seq <= found.seq
+
+    def _is_older(self, place: Place | None, fate: _Fate) -> bool:
+        """Say whether a text is older than the removal of an entry; what has no place counts as older.
+
+        The line of commits says so, and no clock; what another machine recorded before and sent afterwards has its time.
+        """
+        if place is None or not fate.left or place.from_seq < fate.left:
+            return True
+        return place.at < fate.left_at and bool(self._came_from(place.commit))
 
     def _tells(self, entry: int, word: str, fate: _Fate) -> bool:
         """Return whether a word says that a text speaks of an entry: the entry brought it, and nothing that holds has it."""
@@ -147,7 +174,10 @@ class Standing:
         if known is None:
             is_quote = " " in word
             known = self._known[entry, word] = not self._still_said(entry, word, fate) and (
-                is_quote or is_sure(word) or not self._index.was_known(word, entry, fate.came, fate.session)
+                is_quote
+                or word.startswith(CHANGED)
+                or is_sure(word)
+                or not self._index.was_known(word, entry, fate.came, fate.session)
             )
         return known
 
@@ -159,7 +189,7 @@ class Standing:
             other = self._fate(entry)
             if entry == gone or not other.holds or self._hides(entry, other) or not _outlives(other, fate):
                 continue
-            if " " in word or word in keys_of(text):
+            if " " in word or word in keys_of(text) or word.startswith(CHANGED):
                 return True
         return False
 
@@ -173,39 +203,56 @@ class Standing:
     # One turn
 
     def _turn_is_gone(self, place: Place) -> bool:
-        """Return whether an event belongs to a turn that wrote an entry which was taken out, and which nothing replaced."""
-        if place.space != "event" or not place.session or place.type == "decision":
-            return False
-        gone = self._gone_in(place.session)
-        if not gone:
-            return False
-        _, behind = self._index.turns_beside(place.session, place.at)
-        turn = place.key if place.type == "turn" else behind[0].key if behind else ""
-        return turn in gone and gone[turn][0].is_after(place)
+        """Return whether an event belongs to a turn that wrote an entry which was taken out, and which nothing replaced.
 
-    def is_of_gone_turn(self, session: str, text: str) -> bool:
-        """Return whether some words, a title say, are those of a turn of a session that was taken back."""
-        words = text.rstrip("… ").casefold()
-        gone = self._gone_in(session) if words else {}
-        return any(words in said for _, said in gone.values())
+        A decision is knowledge of its own, whatever else its turn wrote.
+        """
+        is_said = place.space == "event" and place.type != "decision" and place.turn
+        return bool(is_said) and self._is_gone_with_others(place.turn)
 
-    def _gone_in(self, session: str) -> dict[str, tuple[_Fate, str]]:
-        if session not in self._turns:
-            self._turns[session] = self._gone_turns(session)
-        return self._turns[session]
+    def _is_gone_with_others(self, turn: str) -> bool:
+        """Return whether a turn is gone, or the one beside it is that it belongs to.
 
-    def _gone_turns(self, session: str) -> dict[str, tuple[_Fate, str]]:
-        """The turns of a session that wrote what is gone, by their ids: what became of it, and what was said."""
-        found = {}
-        for entry, at, text in self._index.written_in(session):
-            fate = self._fate(entry)
-            if not fate.holds and fate.left and not self._successor(fate):
-                before, behind = self._index.turns_beside(session, at)
-                # A turn is recorded when it is over. A program of one's own may do so before it writes the entry.
-                turns = sorted([*behind, *before], key=lambda one: _shares(text, one.text), reverse=True)
-                if turns:
-                    found[turns[0].key] = fate, " ".join(turns[0].text.casefold().split())
-        return found
+        "Yes, save it" writes what was said in the turn before; after "thanks" an answer goes on.
+        """
+        if self._is_gone(turn):
+            return True
+        before, behind = self._index.turns_beside(turn)
+        if behind and self._is_gone(behind) and self._confirms(behind, turn):
+            return True
+        return bool(before) and self._is_gone(before) and is_brief(self._index.said_in(turn), _NOD)
+
+    def _confirms(self, turn: str, before: str) -> bool:
+        """Return whether a user only confirms, or asks to keep, what was said in the turn before."""
+        said = self._index.said_in(turn)
+        offers = any(one.text.rstrip().endswith(("?", "？")) for one in self._index.events_of_turn(before))
+        return is_brief(said, _NOD) or (is_brief(said, _ASSENT) and (offers or asks_to_keep(said)))
+
+    def is_gone_title(self, session: str, title: str) -> bool:
+        """Return whether the title of a session is made of a turn that was taken back: of its first, or of its words."""
+        words = title.rstrip("… ").casefold()
+        turns = self._index.first_turns(session) if words else []
+        return any(
+            (not number or words in " ".join(said.casefold().split())) and self._is_gone_with_others(turn)
+            for number, (turn, said) in enumerate(turns)
+        )
+
+    def _is_gone(self, turn: str) -> bool:
+        known = self._turns.get(turn)
+        if known is None:
+            gone = [(self._fate(entry), commit) for entry, commit in self._index.gone_of_turn(turn)]
+            known = self._turns[turn] = any(
+                not fate.holds and fate.left and not self._successor(fate) and self._counts(turn, commit)
+                for fate, commit in gone
+            ) or any(self._counts(turn, commit) for commit in self._index.undone(turn))
+        return known
+
+    def _counts(self, turn: str, commit: str) -> bool:
+        """Return whether the commit that links an entry to a turn may hide the turn: a remote hides only its own."""
+        came = self._came_from(commit)
+        return not came or {came}.issuperset(
+            self._came_from(one.commit) for one in self._index.events_of_turn(turn)
+        )
 
     # Entries
 
@@ -214,13 +261,17 @@ class Standing:
         return self._index.has_keys()
 
     @cached_property
+    def _restatements(self) -> Restatements:
+        return Restatements(self._index)
+
+    @cached_property
     def _has_retractions(self) -> bool:
         return self._index.has_retractions()
 
     def _fate(self, entry: int) -> _Fate:
         fate = self._fates.get(entry)
         if fate is None:
-            fate = self._fates[entry] = self._fate_of(self._index.standings(entry))
+            fate = self._fates[entry] = self._fate_of(self._index.knowledge_spans(entry))
         return fate
 
     def _fate_of(self, spans: Sequence[Span]) -> _Fate:
@@ -302,9 +353,3 @@ def _names(sentence: str) -> Iterable[str]:
     for one in (bare, f"{bare}."):
         yield entry_hash(one)
         yield entry_hash(one[:1].upper() + one[1:])
-
-
-def _shares(text: str, turn: str) -> int:
-    """The number of words and keys of an entry that a turn has, to tell the one before it from the one behind it."""
-    words = {root(one) for one in tokens_of(text) - STOP}
-    return len(words & {root(one) for one in tokens_of(turn)}) + len(keys_of(text) & keys_of(turn))

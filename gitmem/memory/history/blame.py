@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,9 +11,9 @@ from gitmem.git.objects import Oid
 from gitmem.memory.find.filter_names import check_path
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.provenance import Vouching
-from gitmem.memory.results import brief
 from gitmem.okf.entries import Entry, EntryKey
 from gitmem.okf.files import open_file
+from gitmem.okf.plain import Printed, brief
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -27,7 +27,7 @@ class Wording(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class Blamed(Printed):
     """One entry's story: the commit that brought the fact, the one that gave it its present words."""
 
     entry: Entry
@@ -42,6 +42,8 @@ class Blamed:
     """The commit in which it went, where it is gone."""
     vouched: LogEntry | None = None
     """The commit that brought the word of who verified it."""
+    source: str = ""
+    """Where its present words came from; a commit that brought them back is not their source."""
     verified_here: bool = False
     """Whether that was a person on this machine; anybody else's word is a machine's."""
 
@@ -72,7 +74,7 @@ def blame_of(bundle: Bundle, path: str, *, revision: str = "HEAD", removed: bool
     check_path(bundle, path, directory=False)
     commits = list(bundle.part(History).touching(path, start=revision))
     if not commits:
-        raise UnknownRevision(f"No file {path!r} was in this bundle then.")
+        raise UnknownRevision(f"No file {path!r} was in this memory then.")
     told: dict[EntryKey, Blamed] = {}
     versions = _Versions(bundle, path)
     for entry in reversed(commits):
@@ -129,19 +131,32 @@ def _step(
         if key in before:
             if old is not None and before[key].text != entry.text and key.space != "§":
                 earlier = (Wording(before[key].text, old.changed), *old.earlier)
-                told[key] = Blamed(entry, old.introduced, by, earlier, old.first, vouched=old.vouched)
+                source = _source_again(entry.text, earlier) if by.brings_back else by.source
+                told[key] = Blamed(
+                    entry, old.introduced, by, earlier, old.first, vouched=old.vouched, source=source
+                )
             continue
         if old is not None and old.left is not None:  # it was gone: whoever brought it back answers for it
-            told[key] = replace(old, introduced=by, changed=by, first=old.first or old.introduced, left=None)
+            source = old.source if by.brings_back else by.source
+            first = old.first or old.introduced
+            told[key] = replace(old, introduced=by, changed=by, first=first, left=None, source=source)
             continue
         if old is not None:  # it came on another line of history too
             continue
         parent = told.get(EntryKey("§", entry.replaces)) if entry.replaces else None
         if parent is not None:
             earlier = (Wording(parent.entry.text, parent.changed), *parent.earlier)
-            told[key] = Blamed(entry, parent.introduced, by, earlier, parent.first, vouched=by)
+            told[key] = Blamed(
+                entry, parent.introduced, by, earlier, parent.first, vouched=by, source=by.source
+            )
         else:
-            told[key] = Blamed(entry, by, by, vouched=by)
+            told[key] = Blamed(entry, by, by, vouched=by, source=by.source)
+
+
+def _source_again(text: str, earlier: Iterable[Wording]) -> str:
+    """The source of words that an entry had before."""
+    by = next((one.by for one in earlier if one.text == text and not one.by.brings_back), None)
+    return by.source if by is not None else ""
 
 
 def _verified(entry: Entry) -> str:

@@ -12,8 +12,9 @@ from gitmem.git.commit_graph import first_parents
 from gitmem.git.revisions import at_date
 from gitmem.memory import review
 from gitmem.memory.history.log import History, LogEntry
-from gitmem.memory.results import brief
-from gitmem.okf.learned import Item, Record
+from gitmem.memory.origin import RELEASED
+from gitmem.okf.learned import LearnedItem, RecordSize
+from gitmem.okf.plain import Printed, brief
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
@@ -27,7 +28,7 @@ class News:
     """One thing that the digest tells, and the commit that did it, where it is known."""
 
     topic: str
-    item: Item
+    item: LearnedItem
     by: LogEntry | None = None
 
     @property
@@ -36,7 +37,7 @@ class News:
 
 
 @dataclass(frozen=True)
-class Digest:
+class Digest(Printed):
     """News between two moments. Every result counts once: what came and went again is no news."""
 
     since: datetime
@@ -45,15 +46,17 @@ class Digest:
     """By topic, in each the oldest first."""
     restores: tuple[LogEntry, ...] = ()
     """Times at which the memory was put back to an earlier state."""
+    reviewed: tuple[LogEntry, ...] = ()
+    """Decisions of people on what waited for them; the source of each says who decided."""
     waiting: tuple[review.Item, ...] = ()
     """What waits for a person now."""
-    record: Record = field(default_factory=Record)
+    record: RecordSize = field(default_factory=RecordSize)
 
     def of(self, topic: str) -> list[News]:
         return [one for one in self.news if one.topic == topic]
 
     def __bool__(self) -> bool:
-        return bool(self.news or self.restores or self.waiting)
+        return bool(self.news or self.restores or self.reviewed or self.waiting)
 
     def __repr__(self) -> str:
         counts = {topic.lower().replace(" ", "_"): len(self.of(topic)) for topic in TOPICS}
@@ -80,7 +83,8 @@ def digest(bundle: Bundle, since: datetime, until: datetime) -> Digest:
     ]
     ordered = sorted([*news, *back], key=lambda one: (TOPICS.index(one.topic), one.time))
     restores = tuple(entry for entry in reversed(entries) if entry.kind == "restore")
-    return Digest(since, until, tuple(ordered), restores, _waiting(bundle), net.record)
+    reviewed = tuple(entry for entry in reversed(entries) if (entry.source or "").startswith(RELEASED))
+    return Digest(since, until, tuple(ordered), restores, reviewed, _waiting(bundle), net.record)
 
 
 def _state(bundle: Bundle, moment: datetime) -> Oid:
@@ -116,7 +120,7 @@ def _taken_back(history: History, entries: Sequence[LogEntry]) -> Iterator[News]
                 yield News("Taken back", item, entry)
 
 
-def _topic(item: Item) -> str:
+def _topic(item: LearnedItem) -> str:
     if item.noun == "plan" and (item.is_done or item.op == "change"):
         return "Done"
     if item.op == "add":

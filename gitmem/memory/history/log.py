@@ -16,8 +16,7 @@ from gitmem.git.refs import BRANCH
 from gitmem.git.tree import Tree
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.provenance import Provenance
-from gitmem.memory.results import brief
-from gitmem.okf.plain import plain
+from gitmem.okf.plain import Printed, brief, plain
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import CommitRow
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(Printed):
     """One commit as people read it."""
 
     commit: Commit
@@ -77,6 +76,11 @@ class LogEntry:
     def source(self) -> str:
         return self.first("Source")
 
+    @property
+    def brings_back(self) -> bool:
+        """Say whether what it added was here before: an undo, redo, revert or restore is the source of nothing."""
+        return self.kind in ("revert", "restore")
+
     def first(self, trailer: str) -> str:
         return self.trailers.get(trailer, ("",))[0]
 
@@ -90,7 +94,7 @@ Sides = dict[str, tuple[bytes | None, bytes | None]]
 
 
 @dataclass(frozen=True)
-class Diff:
+class Diff(Printed):
     """Differences between two states, entry by entry; iterate it for the changes."""
 
     old: Oid | None
@@ -139,7 +143,7 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCommit:
+class ShownCommit(Printed):
     """A commit, and what it did where it was made."""
 
     entry: LogEntry
@@ -348,7 +352,7 @@ def _taken_in(sides: Sides, at: str) -> Sides:
     for path, (old, new) in sides.items():
         file = open_file(path, new)
         if isinstance(file, SectionsFile) and old is not None:
-            found[path] = old, file.file.taken_in(CuratedFile.salvage(old, path), at).render()
+            found[path] = old, file.file.taken_in(CuratedFile.parse_leniently(old, path), at).render()
     return found
 
 

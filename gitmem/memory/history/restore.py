@@ -12,13 +12,14 @@ from gitmem.git.commit_graph import only_in
 from gitmem.git.message import Message, kind_of
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import retracted_units, says_retracted
+from gitmem.memory.history.persons_removals import leave_out
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin
-from gitmem.memory.results import brief
+from gitmem.memory.retraction import retracted_units, says_retracted
 from gitmem.okf import layout, pages
 from gitmem.okf.entries import Change
 from gitmem.okf.files import open_file
+from gitmem.okf.plain import Printed, brief
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
@@ -30,15 +31,17 @@ _KEPT = ("retractions/", layout.CONFIG_ERASED)
 
 
 @dataclass(frozen=True)
-class Restored:
+class Restored(Printed):
     """Result of a restore, or of its dry run."""
 
     target: Oid
     edits: Edits | None = field(repr=False)
     withheld: int = 0
-    """Entries that were retracted since and stay out."""
+    """Entries that stay out: they were retracted since, or a person removed them and an agent asks."""
     published: Published | None = None
     dry_run: bool = False
+    at: int = 0
+    """When the state that it goes back to was committed, in seconds."""
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -59,12 +62,13 @@ def restore(
     revision: str,
     *,
     paths: Sequence[str] = (),
-    keep_sessions: bool = False,
+    everything: bool = False,
     dry_run: bool = False,
     origin: Origin,
 ) -> Restored:
-    """Put the memory back to a revision, whole or below some paths, as one commit on top.
+    """Put what was known at a revision back, or all that is below some paths, as one commit on top.
 
+    The record of conversations stays as it is, unless `everything` or a path of it is asked for.
     What waits in the buffers of this process is flushed first: it happened before the restore.
     """
     target = bundle.resolve(revision)
@@ -75,7 +79,7 @@ def restore(
     for path in paths:
         if path not in wanted and path not in bundle.tree():
             raise UnknownRevision(f"Neither {revision} nor the present has anything at {path!r}.")
-    whole = not paths and not keep_sessions
+    everything = everything and not paths
     done: Edits | None = None
     withheld = 0
 
@@ -87,7 +91,7 @@ def restore(
             path = change.path
             if path.startswith(_KEPT) or not _is_within(path, paths):
                 continue
-            if keep_sessions and layout.is_session(path):
+            if not everything and not paths and layout.is_record(path):
                 continue
             edits.refresh_pages([path])
             if change.new is None:
@@ -98,7 +102,8 @@ def restore(
                 withheld += _put_unretracted(edits, path, wanted)
             else:
                 edits.put(path, change.new)
-        if whole and not has_retractions:
+        withheld += len(leave_out(bundle, edits, origin))
+        if everything and not has_retractions and not withheld:
             edits.keep_pages()  # those of the revision, to the byte
         if not edits.differs():
             return None
@@ -110,7 +115,8 @@ def restore(
         work(Edits(bundle.tree()))
     else:
         published = bundle.commit(work, purpose="restore", origin=origin)
-    return Restored(target, done, withheld, published, dry_run)
+    made = bundle.repository.store.commit(target).made
+    return Restored(target, done, withheld, published, dry_run, made)
 
 
 def _is_within(path: str, paths: Sequence[str]) -> bool:

@@ -6,25 +6,29 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import TakesMuch, UnknownRevision
-from gitmem.git.commit_graph import first_parents, is_ancestor, only_in
+from gitmem.errors import TakesMuch, UnknownRevision, UsageError
+from gitmem.git.commit_graph import is_ancestor, only_in
 from gitmem.git.message import Message, kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits, Files
-from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, says_retracted
-from gitmem.memory.history.log import History, LogEntry
-from gitmem.memory.history.reach import Place, Reached
+from gitmem.memory.gate.admission import Admission
+from gitmem.memory.gate.ledger import Ledger
+from gitmem.memory.history.impact import Derived, Place
+from gitmem.memory.history.log import History, LogEntry, LogFilter
+from gitmem.memory.history.persons_removals import leave_out
 from gitmem.memory.log_page import fact_line, since_pages
 from gitmem.memory.origin import Origin
 from gitmem.memory.provenance import Provenance
-from gitmem.memory.results import brief
+from gitmem.memory.retraction import is_retracted, retracted_units, says_retracted
+from gitmem.memory.snapshots import Snapshots
 from gitmem.notices import Notice
 from gitmem.okf import layout, pages
 from gitmem.okf.comparison import compare
 from gitmem.okf.concept import Concept
-from gitmem.okf.entries import BODY, CONCEPT, Change, Entry, EntryKey
+from gitmem.okf.entries import BODY, CONCEPT, Change, Entry, EntryKey, retraction_hash
 from gitmem.okf.files import EntryFile, open_file
+from gitmem.okf.plain import Printed, brief
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -41,9 +45,9 @@ _OLD_LINES = ("restore", "revert", "merge", "import")
 _WORTH_ASKING = 5
 """Entries: with fewer, more than half is an everyday change."""
 _AFTER_A_SYNC = ("merge", "archive")
+"""Kinds of the commits with one parent that a sync makes when all is joined."""
 IMPORT_RUN = "import-run:"
 """What the commits of one import have as a source, with the id of that run."""
-"""Kinds of the commits with one parent that a sync makes when all is joined."""
 _JOINS = ("merge", "pull", "sync")
 """How the reflog begins where `main` was joined with something, by gitmem or by git."""
 _Move = tuple[Oid, Oid]
@@ -53,7 +57,7 @@ _UNDO, _REDO = "undo", "redo"
 
 
 @dataclass(frozen=True, slots=True)
-class Reverted:
+class Reverted(Printed):
     """Result of a revert, or of its dry run."""
 
     commits: tuple[Commit, ...]
@@ -62,15 +66,11 @@ class Reverted:
     kept: tuple[Notice, ...] = ()
     """What stays, because someone changed it since."""
     published: Published | None = None
-    reached: tuple[Reached, ...] = ()
+    derived: tuple[Derived, ...] = ()
+    """What follows from these entries, the oldest first; `taken` or not."""
     dry_run: bool = False
-    """What was written by sessions that had these entries before them, the closest first; `taken` or not."""
-
-    @property
-    def derived(self) -> tuple[LogEntry, ...]:
-        """Later commits that follow from an entry of these, and were not taken back."""
-        left = [one for one in self.reached if one.group == "derived" and not one.taken]
-        return tuple({one.entry.id: one.entry for one in left}.values())
+    undone: Undoable | None = None
+    """The change that an undo took back."""
 
     @property
     def commit(self) -> str:
@@ -82,7 +82,7 @@ class Reverted:
 
 
 @dataclass(frozen=True, slots=True)
-class Undoable:
+class Undoable(Printed):
     """One change that an undo can take back."""
 
     entry: LogEntry
@@ -92,6 +92,10 @@ class Undoable:
     what: str
     moves: tuple[_Move, ...] = ()
     """Where `main` moved, for a sync."""
+    remote: str = ""
+
+    def __repr__(self) -> str:
+        return brief(self, what=repr(self.what), commit=self.entry.id[:8], at=self.entry.at)
 
 
 class Undo:
@@ -110,15 +114,14 @@ class Undo:
         what: str = "",
         picks: Mapping[Oid, frozenset[Place]] = _ALL,
         within: Callable[[str], bool] | None = None,
-        moves: Sequence[_Move] = (),
         marks_all: bool = False,
     ) -> Reverted:
         """The inverse of these commits (newest first), laid over the present as one commit.
 
         `picks` names the entries of a commit that are meant, where not all are; `within` says which files are. Entries
         they added go, entries they removed come back, entries they changed go back unless someone changed them since.
-        What goes is retracted, so that no merge brings it back. With `moves` of `main` that brought the commits, these
-        are taken back as they were made. With `marks_all` the new commit names also those of which only a part was meant.
+        What goes is retracted, so that no merge brings it back. With `marks_all` the new commit names also those of which
+        only a part was meant.
         """
         commits = [commit for commit in commits if commit.parents]  # the first one is the bundle itself
         if not commits:
@@ -131,9 +134,7 @@ class Undo:
             nonlocal changes
             kept.clear()
             inverse = _Inverse(edits, kept)
-            for old, new in moves:
-                inverse.apply(*self._bundle.part(History).sides_between(old, new), None)
-            for commit in commits if not moves else ():
+            for commit in commits:
                 before, after = self._bundle.part(History).sides(commit)
                 if within is not None:
                     before, after = _only(before, within), _only(after, within)
@@ -145,7 +146,8 @@ class Undo:
                 for path, entry in inverse.gone(edits):
                     admission.retract(entry, path, state="reverted")
             for path in edits.paths():
-                self._dig(edits, path)
+                self._skip_reverted_versions(edits, path)
+            kept.extend(leave_out(self._bundle, edits, origin))
             whole = [commit for commit in commits if commit.oid not in partly]
             self._mend_log(edits, commits, partly, inverse.removed)
             changes = edits.changes()
@@ -172,15 +174,31 @@ class Undo:
         origin = replace(origin, source=_UNDO)
         if change.moves and not (much or dry_run):
             self._refuse_much(self._take_back(change, origin, dry_run=True))
-        return self._take_back(change, origin, dry_run=dry_run)
+        last = [
+            one.name
+            for one in self._bundle.part(Snapshots).all(automatic=False)
+            if one.commit == self._bundle.tip
+        ]
+        done = self._take_back(change, origin, dry_run=dry_run)
+        if last and not dry_run:
+            self._bundle.report(Notice("snapshot-stays", last[-1]))
+        if not done.changes:  # to anybody else it is worth an undo
+            raise UsageError(
+                f"A person made the last change ({change.what}), and an agent does not bring back what a person removed.",
+                hint="The person runs `gitmem undo`.",
+            )
+        return replace(done, undone=change)
 
     def undoable(self) -> Iterator[Undoable]:
         """Yield what an undo takes back, the newest first; changes of which nothing is left are passed over."""
         for change in self._made():
-            if self._take_back(change, self._bundle.origin(), dry_run=True).changes:
+            by_person = self._bundle.origin(agent=self._bundle.world.person)
+            if self._take_back(change, by_person, dry_run=True).changes:
                 yield change
 
     def _take_back(self, change: Undoable, origin: Origin, *, dry_run: bool) -> Reverted:
+        if change.moves:
+            return self._hide(change, dry_run=dry_run)
         return self.revert(
             change.commits,
             origin=origin,
@@ -188,9 +206,41 @@ class Undo:
             retracting=False,
             what=f"undo {change.what}",
             within=_is_known if change.entry.kind in _RECORDING else None,
-            moves=change.moves,
             marks_all=True,
         )
+
+    def _hide(self, change: Undoable, *, dry_run: bool) -> Reverted:
+        """Hide on this machine what a sync brought. Nothing is committed, so nothing is sent: others keep it."""
+        ledger = self._bundle.part(Ledger)
+        brought = {name: one for name, one in self._brought(change).items() if not ledger.is_hidden(name)}
+        if brought and not dry_run:
+            entries = {name for name, one in brought.items() if one.key.space == "§"}
+            ledger.hide(change.entry.id, change.remote, entries, brought.keys() - entries)
+            self._bundle.report(Notice("sync-hidden", change.remote))
+        gone = tuple(replace(one, op="remove", old=one.new, new=None) for one in brought.values())
+        return Reverted(change.commits, gone, dry_run=dry_run)
+
+    def _show_again(self, sync: Oid, *, dry_run: bool) -> Reverted:
+        """Show what an undo of a sync hid."""
+        ledger = self._bundle.part(Ledger)
+        change = next((one for one in self._made() if one.moves and one.entry.id == sync), None)
+        brought = self._brought(change) if change else {}  # the reflog may have been cleaned
+        hidden = tuple(one for name, one in brought.items() if ledger.is_hidden(name))
+        if not dry_run:
+            ledger.unhide(sync)
+        return Reverted(change.commits if change else (), hidden, dry_run=dry_run)
+
+    def _brought(self, change: Undoable) -> dict[str, Change]:
+        """The knowledge that a sync brought, by the names under which this machine's ledger knows it."""
+        (_, newest), (oldest, _) = change.moves[0], change.moves[-1]
+        return {
+            _name_here(one.path, one.new): one
+            for one in self._bundle.part(History).between(oldest, newest)
+            if one.new is not None
+            and one.op != "move"
+            and not layout.is_record(one.path)
+            and not one.path.startswith("retractions/")
+        }
 
     def _made(self) -> Iterator[Undoable]:
         """Yield the changes made on this machine that no later commit took back, the newest first.
@@ -246,13 +296,20 @@ class Undo:
         return Undoable(last, tuple(commits), what)
 
     def _sync(self, entry: LogEntry, moves: list[_Move]) -> Undoable:
-        """A sync as one change: what it brought, and what was kept, held or archived after it."""
-        store = self._bundle.repository.store
+        """A sync as one change: what it brought, and what was kept, held or archived after it.
+
+        A merge of a branch that was made here brought nothing, and is a change like another.
+        """
+        repository, provenance = self._bundle.repository, Provenance(self._bundle.repository)
         *after, (old, new) = moves
-        came = [new] if not entry.pulled_from else only_in(self._bundle.repository, new, old)
-        commits = [store.commit(oid) for oid in (*(made for _, made in after), *came)]
-        what = f"a sync that brought {len(came)} commits" if entry.pulled_from else entry.commit.subject
-        return Undoable(entry, tuple(commits), what, tuple(moves))
+        came = only_in(repository, new, old)
+        commits = [repository.store.commit(oid) for oid in (*(made for _, made in after), *came)]
+        brought = [remote for oid in came if (remote := provenance.pulled_from(oid))]
+        if not brought:
+            return Undoable(entry, tuple(commits[: len(after) + 1]), entry.commit.subject)
+        many = "1 commit" if len(brought) == 1 else f"{len(brought)} commits"
+        what = f"a sync with {brought[0]} that brought {many}"
+        return Undoable(entry, tuple(commits), what, tuple(moves), brought[0])
 
     def _release_taken_back(self, edits: Edits, origin: Origin) -> None:
         """A retraction that an undo takes out is released instead, where others have it: theirs would bring it back."""
@@ -281,7 +338,10 @@ class Undo:
 
         What was learned since stays. A restore or a revert since is a new decision, and ends what can be redone.
         """
+        hidden_at, sync = self._bundle.part(Ledger).last_hidden()
         for entry in self._in_force():
+            if sync and hidden_at >= entry.commit.committer.time:
+                return self._show_again(sync, dry_run=dry_run)
             if entry.pulled_from:  # another machine's undo is that machine's to take back
                 continue
             if _is(entry, _UNDO):
@@ -302,7 +362,7 @@ class Undo:
                 taken_back.update(entry.trailers.get("Reverts", ()))
                 yield entry
 
-    def _dig(self, edits: Edits, path: str) -> None:
+    def _skip_reverted_versions(self, edits: Edits, path: str) -> None:
         """If the restored wording was itself reverted earlier, walk back to the last version that was not."""
         data = edits.read(path)
         if data is None or path.startswith("retractions/") or layout.is_generated(path):
@@ -349,13 +409,8 @@ class Undo:
             return True
         session = str(Concept.parse(page, path).meta.get("session", ""))
         reverted = {commit.oid for commit in commits}
-        for commit in first_parents(self._bundle.repository, self._bundle.tip):
-            if commit.oid == commits[-1].oid:
-                break
-            named = trailers_of(commit.message).get("Session", ())
-            if commit.oid not in reverted and session in named:
-                return True
-        return False
+        of_session = self._bundle.part(History).log(LogFilter(session=(session,)))
+        return any(entry.id not in reverted for entry in of_session)
 
     def _mend_log(
         self,
@@ -417,7 +472,7 @@ class _Inverse:
         whole = {
             path
             for path in before.keys() | after.keys()
-            if self._edits.read(path) == after.get(path) and not _is_index(path)
+            if self._edits.read(path) == after.get(path) and path.rpartition("/")[2] != layout.INDEX
         }
         for change in reversed(compare(before, after)):
             if change.path in whole and (not change.from_path or change.from_path in whole):
@@ -496,6 +551,14 @@ def _why_left(change: Change) -> Notice | None:
     return Notice("kept-rewritten", change.path) if change.new or key.space == "event" else None
 
 
+def _name_here(path: str, entry: Entry) -> str:
+    """The name of an entry in this machine's ledger."""
+    if entry.key.space == "§":
+        return entry.key.id
+    text = open_file(path, entry.source).body if entry.source else entry.text
+    return retraction_hash(entry.key, path, text)
+
+
 def _is_known(path: str) -> bool:
     """Return whether a file is more than the record: a fact, a decision, and also what was retracted."""
     return path.startswith("retractions/") or not layout.is_record(path)
@@ -514,11 +577,6 @@ def _is_taken_back(files: Files, file: EntryFile) -> bool:
     return bool(retracted_units(files, file)) or says_retracted(files, file)
 
 
-def _is_index(path: str) -> bool:
-    """Index pages follow from names and are rebuilt."""
-    return path.rpartition("/")[2] == layout.INDEX
-
-
 def _short(entry: Entry) -> str:
     return entry.text if len(entry.text) <= 60 else entry.text[:59] + "…"
 
@@ -526,7 +584,7 @@ def _short(entry: Entry) -> str:
 def _subject(commits: Sequence[Commit]) -> str:
     """Return what is taken back: of one commit what it did, of more how many, in which sessions."""
     told = commits[0].subject
-    while told.startswith(("revert: undo ", "revert: redo ", "revert: ")):  # the kinds add up otherwise
+    while told.startswith("revert: "):  # the kinds add up otherwise
         told = told.removeprefix("revert: ").removeprefix("undo ").removeprefix("redo ")
     if len(commits) == 1:
         return told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -13,8 +13,9 @@ from gitmem.git.objects import Commit, Oid
 from gitmem.memory.exposure import is_knowledge
 from gitmem.memory.find.filter_names import check_names
 from gitmem.memory.gate.admission import redacted_id
-from gitmem.memory.history.log import History, LogEntry
-from gitmem.memory.history.reach import GROUPS, Group, Place, Reach, Reached, picks_of
+from gitmem.memory.history.impact import Derived, Impact, Place, picks_of
+from gitmem.memory.history.log import History, LogEntry, LogFilter
+from gitmem.memory.indexing import Indexing
 from gitmem.memory.origin import is_from
 from gitmem.okf import layout
 from gitmem.okf.files import open_file
@@ -34,14 +35,6 @@ _HAS: Mapping[Condition, str] = {
 
 _LOOK = "Look at `gitmem log` for what there is."
 
-Reaching = Literal["", "derived", "turn", "all"]
-_TAKES: Mapping[Reaching, tuple[Group, ...]] = {
-    "": (),
-    "derived": ("derived",),
-    "turn": ("derived", "turn"),
-    "all": GROUPS,
-}
-
 # Never chosen by a filter: a merge has no change of its own, the first commit is the bundle itself.
 _NOT_BY_FILTER = ("init", "merge")
 
@@ -60,8 +53,8 @@ class Selection:
     """Of the commits only what they did at or below these paths."""
     since: datetime | None = None
     until: datetime | None = None
-    reach: Reaching = ""
-    """Also what these entries reached: nothing, what is derived, what is of the same turn too, or all."""
+    derived: bool = False
+    """Also what follows from their entries."""
     keep_record: bool = False
     """Only what was learned: the record of conversations stays."""
 
@@ -102,30 +95,38 @@ class Selected:
     """Newest first."""
     picks: Mapping[Oid, frozenset[Place]]
     """Of these commits only some entries; all others are taken back whole, as far as the selection goes."""
-    reached: tuple[Reached, ...]
+    derived: tuple[Derived, ...]
 
 
 def select(bundle: Bundle, wanted: Selection) -> Selected:
-    """The commits that fit, and what was written by sessions that had their entries before them.
+    """The commits that fit, and what follows from their entries.
 
     What names nothing is a mistake: a value that no commit has which meets the other conditions, or a commit that does
     not meet them.
     """
-    entries = list(bundle.part(History).log())
     fitting = _Fitting(bundle, wanted)
-    chosen = [entry for entry in entries if fitting.has(entry)]
+    chosen = [entry for entry in _candidates(bundle, wanted) if fitting.has(entry)]
     fitting.refuse_idle(chosen)
     ids = {entry.id for entry in chosen}
-    taken = _TAKES[wanted.reach]
-    reach = Reach(bundle, [entry.commit for entry in chosen], only=_places(bundle, wanted, chosen))
-    reached = tuple(
-        replace(one, taken=one.group in taken and wanted.takes(one.change.path)) for one in reach.reached
+    impact = Impact(bundle, [entry.commit for entry in chosen], only=_places(bundle, wanted, chosen))
+    derived = tuple(
+        replace(one, taken=wanted.derived and wanted.takes(one.change.path)) for one in impact.derived
     )
     picks = {
-        oid: places for oid, places in picks_of(one for one in reached if one.taken).items() if oid not in ids
+        oid: places for oid, places in picks_of(one for one in derived if one.taken).items() if oid not in ids
     }
-    commits = tuple(entry.commit for entry in entries if entry.id in ids or entry.id in picks)
-    return Selected(commits, picks, reached)
+    ordered = bundle.part(Indexing).current().in_order(ids | picks.keys())
+    return Selected(tuple(map(bundle.repository.store.commit, ordered)), picks, derived)
+
+
+def _candidates(bundle: Bundle, wanted: Selection) -> Iterable[LogEntry]:
+    """The commits among which those that fit are: the named ones, those of a session, or all."""
+    history = bundle.part(History)
+    if wanted.commits:
+        ordered = bundle.part(Indexing).current().in_order(wanted.commits)
+        return history.told(map(bundle.repository.store.commit, ordered))
+    named = dict(wanted.conditions)
+    return history.log(LogFilter(session=named["session"], agent=named["agent"], machine=named["machine"]))
 
 
 def _places(bundle: Bundle, wanted: Selection, chosen: Sequence[LogEntry]) -> list[Place] | None:

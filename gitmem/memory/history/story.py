@@ -116,7 +116,7 @@ def _over(waiting: list[Chapter], under_way: dict[str, Chapter]) -> Iterator[Cha
 
 
 _MOST_COMMITS = 500
-"""Of a history that goes on for long without a session, or of a session that does."""
+"""Of a history that goes on for long without a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,24 +141,14 @@ def last_session(bundle: Bundle) -> LastSession | None:
     if begun is not None:
         return LastSession(begun, ())
     history = bundle.part(History)
-    session, commits = "", list[LogEntry]()
-    for entry in islice(history.log(), _MOST_COMMITS):
-        if entry.session and (not session or entry.session == session) and not entry.pulled_from:
-            session = entry.session
-            commits.append(entry)
-            if entry.subject == f"session: {session} started":
-                break
+    ours = (one for one in islice(history.log(), _MOST_COMMITS) if one.session and not one.pulled_from)
+    session = next((one.session for one in ours), "")
     if not session:
         return None
     from gitmem.memory.capture.session_page import find_page
 
     state = find_page(bundle.tree(), session)
-    if state is None:
-        return None
-    from gitmem.okf.comparison import fold
-
-    changes = [change for entry in reversed(commits) for change in history.of_commit(entry.commit)]
-    return LastSession(state, tuple(fold(changes)))
+    return LastSession(state, history.of_session(session).changes) if state is not None else None
 
 
 def _begun(bundle: Bundle) -> SessionState | None:

@@ -6,19 +6,20 @@ The list of a tree is kept beside the bundle by the tree's id, so that to list a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.git.objects import path_text
 from gitmem.okf.skills import FOLDERS, MAX_FILE, MAX_FILES, ROOT, SKILL_FILE, SkillHead, original, read_head
-from gitmem.state import SKILL_LIST
+from gitmem.state import CACHE
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
 
+_SKILLS = "skills"
 _FORM = 1
 _DEPTH = 6
 
@@ -32,6 +33,8 @@ class Skill:
     head: SkillHead
     root: str
     is_external: bool = False
+    oid: Oid = ""
+    """Its SKILL.md as the bundle has it."""
 
     @property
     def path(self) -> str:
@@ -56,6 +59,7 @@ class Catalog:
         self._known: tuple[Oid, tuple[Skill, ...]] | None = None
         self._heads: dict[Oid, SkillHead] = {}
         self._seen: dict[Oid, tuple[tuple[tuple[str, ...], Oid], ...]] = {}
+        self._passed: dict[str, set[Oid]] = {}
 
     def of_bundle(self, revision: str = "HEAD") -> Sequence[Skill]:
         """The skills of the bundle at a revision, by category and name."""
@@ -64,14 +68,27 @@ class Catalog:
         if top is None or not top.is_directory:
             return ()
         if self._known is None:
-            self._remember(self._bundle.state.read_json(SKILL_LIST))
+            self._remember(self._bundle.state.read_json(CACHE, _SKILLS))
         if self._known is not None and self._known[0] == top.oid:
             return self._known[1]
         found = tuple(sorted(self._walk(tree), key=lambda one: (one.category, one.name)))
         if revision == "HEAD":
             self._known = top.oid, found
-            self._bundle.state.write_json(SKILL_LIST, self._listed(top.oid, tree, found))
+            self._write()
         return found
+
+    def passing(self, skills: Iterable[Skill], rules: str, judge: Callable[[str, str], bool]) -> set[Oid]:
+        """Return which SKILL.md pass a judge with these rules, who reads each version once on this machine."""
+        passed = self._passed.get(rules, set())
+        fresh = {
+            one.oid
+            for one in skills
+            if one.oid and one.oid not in passed and judge((self.read(one) or b"").decode(), one.path)
+        }
+        if fresh:
+            self._passed = {rules: passed | fresh}
+            self._write()
+        return passed | fresh
 
     def in_tree(self, tree: Tree) -> Sequence[Skill]:
         """The skills of any tree."""
@@ -112,7 +129,7 @@ class Catalog:
         top = tree.entry(ROOT)
         for parts, oid in self._below(top.oid, 0) if top is not None and top.is_directory else ():
             *category, name = parts
-            yield Skill(name, "/".join(category), self._head(oid, name), "/".join((ROOT, *parts)))
+            yield Skill(name, "/".join(category), self._head(oid, name), "/".join((ROOT, *parts)), oid=oid)
 
     def _below(self, oid: Oid, depth: int) -> tuple[tuple[tuple[str, ...], Oid], ...]:
         """The skills below a directory: the names on the way, and the SKILL.md. A directory that was seen is not read."""
@@ -140,22 +157,17 @@ class Catalog:
             known = self._heads[oid] = read_head(text, name)
         return known
 
-    def _listed(self, oid: Oid, tree: Tree, skills: Sequence[Skill]) -> dict[str, object]:
-        rows = []
-        for one in skills:
-            entry = tree.entry(one.path)
-            head = one.head
-            rows.append(
-                [
-                    one.root,
-                    entry.oid if entry else "",
-                    head.name,
-                    head.description,
-                    head.version,
-                    *head.platforms,
-                ]
-            )
-        return {"form": _FORM, "tree": oid, "skills": rows}
+    def _write(self) -> None:
+        tree, skills = self._known or ("", ())
+        rows = [
+            [one.root, one.oid, head.name, head.description, head.version, *head.platforms]
+            for one in skills
+            if (head := one.head)
+        ]
+        passed = {rules: sorted(found & {one.oid for one in skills}) for rules, found in self._passed.items()}
+        self._bundle.state.write_json(
+            CACHE, {"form": _FORM, "tree": tree, "skills": rows, "passed": passed}, _SKILLS
+        )
 
     def _remember(self, found: Mapping[str, object]) -> None:
         """Take over what an earlier process listed."""
@@ -169,8 +181,12 @@ class Catalog:
             root, oid, name, description, version, *platforms = row
             head = self._heads[oid] = SkillHead(name, description, version, tuple(platforms))
             *category, directory = root.split("/")[1:]
-            skills.append(Skill(directory, "/".join(category), head, root))
+            skills.append(Skill(directory, "/".join(category), head, root, oid=oid))
         self._known = str(found.get("tree")), tuple(skills)
+        passed = found.get("passed")
+        self._passed = (
+            {rules: set(oids) for rules, oids in passed.items()} if isinstance(passed, dict) else {}
+        )
 
 
 def external_directories(bundle: Bundle) -> list[str]:

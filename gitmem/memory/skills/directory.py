@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 
 from gitmem.errors import InvalidContent, TooLarge
+from gitmem.files import open_regular
 from gitmem.okf.skills import MAX_FILE, MAX_FILES, SKILL_FILE, check_file_path
 
 LEFT_OUT = frozenset(("venv", "node_modules", "site-packages", "__pycache__"))
@@ -28,14 +28,21 @@ def read_skill(directory: str) -> dict[str, bytes]:
     return files
 
 
-def files_below(directory: str) -> Iterator[str]:
-    """The files below a directory; raises where one is a link or no regular file, and leaves out hidden ones."""
+def is_looked_into(name: str) -> bool:
+    """Return whether a directory of that name may hold skills or their files."""
+    return not name.startswith(".") and name not in LEFT_OUT
+
+
+def files_below(directory: str, *, strict: bool = True) -> Iterator[str]:
+    """The files below a directory, without hidden ones; a link is left out, or with `strict` an error."""
     for current, below, names in os.walk(directory):
-        below[:] = sorted(name for name in below if not name.startswith(".") and name not in LEFT_OUT)
+        below[:] = sorted(filter(is_looked_into, below))
         for name in [*below, *sorted(names)]:
             full = os.path.join(current, name)
             inside = os.path.relpath(full, directory).replace(os.sep, "/")
             if os.path.islink(full):
+                if not strict:
+                    continue
                 raise InvalidContent(f"{inside} is a symbolic link, which a skill has none of.")
             if name in below or name.startswith(".") or name.endswith((".pyc", ".tmp")):
                 continue
@@ -44,14 +51,9 @@ def files_below(directory: str) -> Iterator[str]:
 
 def read_steadily(path: str) -> bytes:
     """The bytes of a regular file; raises where it is too large, or changes while it is read."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        raise InvalidContent(f"{path} cannot be read: {error.strerror}.") from error
+    descriptor = open_regular(path)
     with os.fdopen(descriptor, "rb") as file:
         before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode):
-            raise InvalidContent(f"{path} is not a regular file.")
         if before.st_size > MAX_FILE:
             raise TooLarge(f"{path} has {before.st_size:,} bytes: at most {MAX_FILE:,}.")
         data = file.read(MAX_FILE + 1)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.memory.gate.egress import FLAGGED, GONE, Egress
+from gitmem.memory.skills.catalog import Catalog
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -34,14 +35,10 @@ class PromptIndex:
 
     def rows(self, skills: Sequence[Skill]) -> list[tuple[str, str]]:
         """Category and name of each skill that an agent may be told of, with its description."""
-        egress = Egress(self._bundle)
-        return [(one.title, said) for one in skills if (said := self._said(egress, one)) is not None]
+        return [(one.title, said) for one, said in self._shown(skills)]
 
     def _block(self, skills: Sequence[Skill], budget: int) -> str:
-        egress = Egress(self._bundle)
-        rows = [
-            (one.category, one.name, said) for one in skills if (said := self._said(egress, one)) is not None
-        ]
+        rows = [(one.category, one.name, said) for one, said in self._shown(skills)]
         if not rows:
             return ""
         rows.sort()
@@ -50,6 +47,16 @@ class PromptIndex:
             if len(block) <= budget:
                 return block
         return _cut(rows, budget)
+
+    def _shown(self, skills: Sequence[Skill]) -> list[tuple[Skill, str]]:
+        """The skills that agents may read, each with its description."""
+        egress = Egress(self._bundle)
+        passed = self._bundle.part(Catalog).passing(skills, egress.rules, egress.is_harmless)
+        return [
+            (one, said)
+            for one in skills
+            if (one.is_external or one.oid in passed) and (said := self._said(egress, one)) is not None
+        ]
 
     def _said(self, egress: Egress, skill: Skill) -> str | None:
         """The description as it may be in a prompt; None where the skill may not be named."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from gitmem.errors import BundleBusy, InvalidContent, Refused, TooLarge, UnknownRevision
 from gitmem.git.message import Message
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 _NEAR = 3
 _TOLD = 60
 _TRIES = 20
+
+
+class AskedBy(TypedDict, total=False):
+    """The one who asks for a change."""
+
+    origin: Origin | None
+    by_person: bool
 
 
 class _ChangedMeanwhile(Exception):
@@ -89,44 +96,20 @@ class Skills:
 
     # Writing: one commit each
 
-    def create(
-        self,
-        name: str,
-        content: str,
-        *,
-        category: str = "",
-        origin: Origin | None = None,
-        by_person: bool = False,
-    ) -> SkillWrite:
-        """A new skill with its SKILL.md."""
+    def create(self, name: str, content: str, *, category: str = "", **asked: Unpack[AskedBy]) -> SkillWrite:
+        """Make a new skill with its SKILL.md."""
         root = form.directory(name, category)
-        text = self._checked(name, content)
-        return self._write(
-            "create", name, root, {SKILL_FILE: text.encode()}, origin=origin, by_person=by_person, is_new=True
-        )
+        return self._write("create", name, root, self._page(name, content), is_new=True, **asked)
 
-    def edit(
-        self, name: str, content: str, *, origin: Origin | None = None, by_person: bool = False
-    ) -> SkillWrite:
-        """Another SKILL.md in the place of the whole one."""
+    def edit(self, name: str, content: str, **asked: Unpack[AskedBy]) -> SkillWrite:
+        """Put another SKILL.md in the place of the whole one."""
         skill = self._own(name)
-        text = self._checked(skill.name, content)
-        return self._write(
-            "edit", skill.name, skill.root, {SKILL_FILE: text.encode()}, origin=origin, by_person=by_person
-        )
+        return self._write("edit", skill.name, skill.root, self._page(skill.name, content), **asked)
 
     def patch(
-        self,
-        name: str,
-        old: str,
-        new: str,
-        *,
-        file: str = "",
-        every: bool = False,
-        origin: Origin | None = None,
-        by_person: bool = False,
+        self, name: str, old: str, new: str, *, file: str = "", every: bool = False, **asked: Unpack[AskedBy]
     ) -> SkillWrite:
-        """One passage of a file replaced by another: where it stands once, or everywhere (`every`)."""
+        """Replace one passage of a file by another: where it is once, or everywhere (`every`)."""
         for _ in range(_TRIES):
             skill = self._own(name)
             where = self._file(file)
@@ -135,40 +118,22 @@ class Skills:
                 raise InvalidContent(f"{where} of the skill {skill.name} is not text: it cannot be patched.")
             after = patched(before.text, old, new, every=every, where=f"{where} of the skill {skill.name}")
             if where == SKILL_FILE:
-                self._checked(skill.name, after)
+                self._page(skill.name, after)
+            files, base = {where: after.encode()}, before.text.encode()
             try:
-                return self._write(
-                    "patch",
-                    skill.name,
-                    skill.root,
-                    {where: after.encode()},
-                    origin=origin,
-                    by_person=by_person,
-                    base=before.text.encode(),
-                )
+                return self._write("patch", skill.name, skill.root, files, base=base, **asked)
             except _ChangedMeanwhile:
                 continue
         raise BundleBusy("Somebody else keeps changing this skill: try again in a moment.")
 
-    def write_file(
-        self,
-        name: str,
-        file: str,
-        content: str | bytes,
-        *,
-        origin: Origin | None = None,
-        by_person: bool = False,
-    ) -> SkillWrite:
-        """A supporting file, new or in the place of the one of that name."""
+    def write_file(self, name: str, file: str, content: str | bytes, **asked: Unpack[AskedBy]) -> SkillWrite:
+        """Write a supporting file, new or in the place of the one of that name."""
         skill = self._own(name)
-        file = form.check_file_path(file)
         data = content.encode() if isinstance(content, str) else content
-        return self._write("write", skill.name, skill.root, {file: data}, origin=origin, by_person=by_person)
+        return self._write("write", skill.name, skill.root, {form.check_file_path(file): data}, **asked)
 
-    def remove_file(
-        self, name: str, file: str, *, origin: Origin | None = None, by_person: bool = False
-    ) -> SkillWrite:
-        """A supporting file less."""
+    def remove_file(self, name: str, file: str, **asked: Unpack[AskedBy]) -> SkillWrite:
+        """Remove a supporting file."""
         skill = self._own(name)
         if file == SKILL_FILE:
             raise InvalidContent(f"Without {SKILL_FILE} there is no skill.", hint="Delete the skill instead.")
@@ -177,31 +142,21 @@ class Skills:
             raise UnknownRevision(
                 f"The skill {skill.name} has no file {file}.", hint=_named("It has", self.files(skill))
             )
-        return self._write("remove", skill.name, skill.root, {file: None}, origin=origin, by_person=by_person)
+        return self._write("remove", skill.name, skill.root, {file: None}, **asked)
 
-    def delete(
-        self, name: str, *, absorbed_into: str = "", origin: Origin | None = None, by_person: bool = False
-    ) -> SkillWrite:
-        """The skill with all its files less; it stays in the history. `absorbed_into` names the skill that took it over."""
+    def delete(self, name: str, *, absorbed_into: str = "", **asked: Unpack[AskedBy]) -> SkillWrite:
+        """Remove a skill with all its files; it stays in the history. `absorbed_into` names the one that took it over."""
         skill = self._own(name)
         if absorbed_into:
             self._own(absorbed_into)
         gone: Mapping[str, bytes | None] = dict.fromkeys((SKILL_FILE, *self.files(skill)))
         because = f", absorbed into {absorbed_into}" if absorbed_into else ""
-        return self._write(
-            "delete", skill.name, skill.root, gone, origin=origin, by_person=by_person, because=because
-        )
+        return self._write("delete", skill.name, skill.root, gone, because=because, **asked)
 
     def import_directory(
-        self,
-        directory: str,
-        *,
-        category: str = "",
-        origin: Origin | None = None,
-        by_person: bool = False,
-        tier: Tier = "community",
+        self, directory: str, *, category: str = "", tier: Tier = "community", **asked: Unpack[AskedBy]
     ) -> SkillWrite:
-        """A skill from a directory on this machine, with all its files or not at all."""
+        """Take in a skill from a directory on this machine, with all its files or not at all."""
         from gitmem.memory.skills.directory import read_skill
 
         name = os.path.basename(os.path.normpath(directory))
@@ -210,14 +165,11 @@ class Skills:
         text = text_of(files[SKILL_FILE])
         if text is None:
             raise InvalidContent(f"{SKILL_FILE} of {directory} is not UTF-8.")
-        files[SKILL_FILE] = self._checked(name, text).encode()
         known = next((one for one in self._catalog.of_bundle() if one.name == name), None)
         is_new = known is None or known.root != root
         gone = () if known is None or is_new else self.files(known)
-        wanted: dict[str, bytes | None] = {**dict.fromkeys(gone), **files}
-        return self._write(
-            "import", name, root, wanted, origin=origin, by_person=by_person, is_new=is_new, tier=tier
-        )
+        wanted = {**dict.fromkeys(gone), **files, **self._page(name, text)}
+        return self._write("import", name, root, wanted, is_new=is_new, tier=tier, **asked)
 
     # Reading, from little to much
 
@@ -277,12 +229,6 @@ class Skills:
 
         return uses_of(self._bundle)
 
-    def nudge(self, tool_calls: int) -> str:
-        """The save-a-skill nudge after a turn with that many tool calls, where one is due; else nothing."""
-        from gitmem.memory.skills.usage import SAVE_A_SKILL, TOOL_CALLS
-
-        return SAVE_A_SKILL if tool_calls >= TOOL_CALLS else ""
-
     # What all of them do
 
     @property
@@ -295,14 +241,14 @@ class Skills:
         if skill.is_external:
             raise Refused(
                 f"The skill {skill.name} is in {skill.root}, which is only read.",
-                hint="Import it into the bundle to change it: `gitmem skill import`.",
+                hint="Import it into the bundle to change it: `gitmem skill create NAME DIR`.",
             )
         return skill
 
-    def _checked(self, name: str, content: str) -> str:
+    def _page(self, name: str, content: str) -> dict[str, bytes | None]:
         text = plain_newlines(content)
         form.check_text(name, text)
-        return text
+        return {SKILL_FILE: text.encode()}
 
     def _file(self, file: str) -> str:
         return SKILL_FILE if file in ("", SKILL_FILE) else form.check_file_path(file)
@@ -314,8 +260,8 @@ class Skills:
         root: str,
         files: Mapping[str, bytes | None],
         *,
-        origin: Origin | None,
-        by_person: bool,
+        origin: Origin | None = None,
+        by_person: bool = False,
         is_new: bool = False,
         tier: Tier | None = None,
         because: str = "",
@@ -339,6 +285,11 @@ class Skills:
         at = self._bundle.now()
         diff: list[str] = []
 
+        def release(edits: Edits, path: str, data: bytes) -> None:
+            admission = Admission(self._bundle, edits, origin=origin, by_person=True)
+            for entry in open_file(path, data).units.values():
+                admission.retract(entry, path, state="released")
+
         def work(edits: Edits) -> Message | None:
             diff.clear()
             if is_new:
@@ -347,8 +298,8 @@ class Skills:
             for where, made in wanted.items():
                 if base is not None and form.original(edits.read(where) or b"") != base:
                     raise _ChangedMeanwhile
-                if made is not None and was_taken_back(edits, where, made):
-                    self._settle_retraction(edits, where, made, origin, by_person=by_person)
+                if by_person and made is not None and was_taken_back(edits, where, made):
+                    release(edits, where, made)
                 diff.append(_diff(edits, where, made))
                 if made is not None or where in edits:
                     edits.write(where, made)
@@ -362,18 +313,6 @@ class Skills:
         commit = published.commit.oid if published else ""
         shown = "\n".join(one for one in diff if one) if commit else ""
         return SkillWrite(name, action, path, commit, diff=shown, findings=found.findings)
-
-    def _settle_retraction(
-        self, edits: Edits, path: str, data: bytes, origin: Origin, *, by_person: bool
-    ) -> None:
-        if not by_person:
-            raise Refused(
-                f"{path} was taken back earlier with this content, and must not come back by itself.",
-                hint="A person can write it again at a terminal.",
-            )
-        admission = Admission(self._bundle, edits, origin=origin, by_person=True)
-        for entry in open_file(path, data).units.values():
-            admission.retract(entry, path, state="released")
 
     def _refuse_taken(self, edits: Edits, name: str, root: str) -> None:
         for one in self._catalog.in_tree(edits.tip):
@@ -440,13 +379,3 @@ def _some(names: Iterable[str]) -> str:
 
 def _named(before: str, names: Sequence[str]) -> str:
     return f"{before}: {', '.join(names[:_TOLD])}." if names else ""
-
-
-def files_at(bundle: Bundle, root: str, revision: str) -> dict[str, str]:
-    """The texts of a skill's files at a revision, in the form that agents have."""
-    tree = bundle.tree(revision)
-    found: dict[str, str] = {}
-    for path, entry in tree.files(root):
-        text = text_of(form.original(tree.read_entry(entry)))
-        found[path.removeprefix(f"{root}/")] = "(not text)" if text is None else text
-    return found

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("ok", "failed")
 STALE = timedelta(days=30)
-TOOL_CALLS = 5
-"""Of one turn, from which on what was done is worth a skill."""
-SAVE_A_SKILL = (
-    "That took several tool calls. If you found a way that works and that a later session could need, save it as a "
-    "skill: when to use it, the steps with exact commands, the pitfalls. If a skill that you followed was wrong or "
-    "incomplete, patch it now. If there is nothing, go on."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +59,7 @@ class Uses:
         return use
 
     def is_stale(self, name: str) -> bool:
-        """Return whether nobody used or changed a skill for a while."""
+        """Return whether a skill was neither used nor changed for a while."""
         newest = max(self.of(name).last, self.changed_at(name))
         last = timestamps.parse(newest) if newest else None
         return last is None or self.now - last > STALE
@@ -85,7 +78,7 @@ def uses_of(bundle: Bundle) -> Uses:
     """Return how the skills did, by the events that the tree has."""
     index = bundle.part(Indexing).current()
     found: dict[str, Use] = {}
-    for span in sorted(index.spans_of_type(SKILL_USE), key=lambda one: (one.at, one.key)):
+    for span in sorted(index.spans(now=True, type=SKILL_USE), key=lambda one: (one.at, one.key)):
         told = _told(span)
         name, outcome = told.get("skill", ""), told.get("outcome", "")
         if not name or outcome not in OUTCOMES:

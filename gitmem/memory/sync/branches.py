@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
+from types import MappingProxyType
 
 from gitmem.errors import GitMemError, RefusedFetch
-from gitmem.git.commit_graph import merge_bases, only_in
+from gitmem.git.commit_graph import merge_bases, only_in, strangers
 from gitmem.git.message import trailers_of
 from gitmem.git.objects import Oid
 from gitmem.git.repository import Repository
@@ -20,12 +21,7 @@ from gitmem.notices import Notice
 from gitmem.okf import paths
 
 _MOST = 1000
-"""Branches that one sync looks at: those of the rest wait for the next."""
-
-
-def branch_of(machine: str) -> str:
-    """The name of a machine's branch on a remote."""
-    return MACHINES + paths.slug(machine)
+"""Branches with something new that one sync looks at: the rest waits for the next."""
 
 
 @dataclass(slots=True)
@@ -46,7 +42,7 @@ def look_at(
     *,
     ours: str = "",
     now: datetime | None = None,
-    is_erased: Callable[[list[Oid]], bool] = lambda _: False,
+    erased: Mapping[Oid, str] = MappingProxyType({}),
 ) -> Branches:
     """Look at each branch that brings something to `main` and to what is `known`, as a sync looks at `main`.
 
@@ -61,20 +57,23 @@ def look_at(
         found.left_out = True
         found.notices.append(Notice("branch-waits", f"in/{name}", complaint))
     until = time.process_time() + PATIENCE
-    for name, oid in islice(sorted(fetched.branches.items()), _MOST):
+    ahead = strangers(room, fetched.branches.values(), main) if fetched.branches else set()
+    listed = sorted((name, oid) for name, oid in fetched.branches.items() if oid in ahead)
+    for name, oid in islice(listed, _MOST):
         try:
             fresh = only_in(room, oid, *seen)
             if not fresh:
                 continue
             if MACHINES + name == ours:
-                raise RefusedFetch("it has commits that this machine did not send.")
+                raise RefusedFetch(
+                    "it has commits that this machine did not send. If two machines have this name, give one of them "
+                    "another: `gitmem config machine NAME`."
+                )
             bases = merge_bases(room, oid, main)
             if not bases:
                 raise RefusedFetch("it is of another memory: it has no commit in common with main.")
-            if is_erased(fresh):
-                raise RefusedFetch("it has commits that were erased here.")
             left = until - time.process_time()
-            checked = check_incoming(room, oid, fresh, bases[0], now, patience=left)
+            checked = check_incoming(room, oid, fresh, bases[0], now, patience=left, erased=erased)
             for flag in checked.flagged:  # a guarded server would refuse `main` with it, for everybody
                 raise RefusedFetch(f"the scanner blocks an entry of {flag.path}: {flag.result.explain()}.")
         except GitMemError as refused:

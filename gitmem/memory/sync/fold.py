@@ -6,14 +6,15 @@ all that the ones before it brought.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gitmem.errors import UnrelatedHistories
+from gitmem.errors import GitMemError, UnrelatedHistories
 from gitmem.git.commit_graph import bases_of_groups, maximal, only_in
 from gitmem.git.message import Message, trailers_of
-from gitmem.git.objects import GitObject, Oid, Person, parse_tree, render_commit
+from gitmem.git.objects import Commit, GitObject, Oid, Person, parse_tree, render_commit
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.memory.sync.merge import Bases, merge_trees
@@ -21,12 +22,15 @@ from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Arriving
+    from gitmem.memory.history.log import LogEntry
 
 MERGE_EMAIL = "merge@gitmem"
 """Of the author of every merge that gitmem makes, on whatever machine."""
 _FEW_MACHINES = 2
 _LONGEST_NAME = 24
 _TWO = 2
+_PATIENCE = 1.0
+"""Seconds of processor time that a view may take to recognise merges."""
 
 
 def folded(repository: Repository, tips: Iterable[Oid], *, allow_unrelated: bool = False) -> Oid:
@@ -37,14 +41,40 @@ def folded(repository: Repository, tips: Iterable[Oid], *, allow_unrelated: bool
     parents = maximal(repository, tips)
     if len(parents) == 1:
         return parents[0]
+    *below, merge = _merged(repository, parents, allow_unrelated=allow_unrelated)
+    repository.store.write([*below, merge])
+    return merge.oid
+
+
+def _merged(repository: Repository, parents: Sequence[Oid], *, allow_unrelated: bool) -> list[GitObject]:
+    """The objects of the merge of these commits, itself the last; nothing is written."""
     with repository.store.staging() as staged:
         tree = _Fold(repository, staged, allow_unrelated=allow_unrelated).tree(parents)
         moment = max(repository.store.commit(one).committer.time for one in parents)
         who = Person("gitmem", MERGE_EMAIL, moment)  # nothing of the machine enters a merge
         merge = render_commit(tree.oid, parents, who, who, fold_message(repository, parents).render())
-        objects = [*_below(tree.oid, staged), merge]
-    repository.store.write(objects)
-    return merge.oid
+        return [*_below(tree.oid, staged), merge]
+
+
+def without_folds(repository: Repository, entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
+    """Leave out the commits that only merge their parents: what they have is in the others.
+
+    That a commit says so proves nothing. It is merged again and compared, within a limit of processor time; what is not
+    proven by then is left in.
+    """
+    until = time.process_time() + _PATIENCE
+    for entry in entries:
+        if time.process_time() > until or not _is_fold(repository, entry.commit):
+            yield entry
+
+
+def _is_fold(repository: Repository, commit: Commit) -> bool:
+    if commit.author.email != MERGE_EMAIL or len(commit.parents) < _TWO:
+        return False
+    try:
+        return _merged(repository, commit.parents, allow_unrelated=False)[-1].oid == commit.oid
+    except GitMemError:
+        return False
 
 
 def arriving(

@@ -6,9 +6,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from gitmem.errors import GitMemError, RefusedFetch
-from gitmem.git.commit_graph import strangers
+from gitmem.git.commit_graph import only_in, strangers
 from gitmem.git.objects import EMPTY_TREE, Oid, TreeEntry, check_strictly
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository
@@ -18,8 +19,9 @@ from gitmem.memory.bundle import format_of
 from gitmem.memory.gate.admission import judge_incoming
 from gitmem.memory.gate.holding import Flagged
 from gitmem.okf import layout, timestamps, validate
-from gitmem.okf.entries import Entry, EntryKey, is_hash
+from gitmem.okf.entries import MOST_TURNS, Entry, EntryKey, is_hash, is_turn
 from gitmem.okf.files import EntryFile, open_file
+from gitmem.okf.receipts import receipts_in
 from gitmem.okf.validate import IGNORE, hides, who_obeys
 from gitmem.safety.verdict import Finding, Result, Verdict
 
@@ -63,11 +65,13 @@ def check_incoming(
     now: datetime | None = None,
     *,
     patience: float = PATIENCE,
+    erased: Mapping[Oid, str] = MappingProxyType({}),
 ) -> Checked:
     """Look at every new commit and at all that differs from what we know; raises RefusedFetch.
 
     `room` is the throw-away repository with what was fetched; `known` the commit to compare with. What is dated more
-    than a day after `now` is listed. `patience` is the processor time that this may take, in seconds.
+    than a day after `now` is listed. `patience` is the processor time that this may take, in seconds. A history with one
+    of the `erased` commits is refused.
     """
     done = Checked()
     until = time.process_time() + patience
@@ -76,6 +80,13 @@ def check_incoming(
         raise RefusedFetch(
             f"The remote sends {len(commits):,} commits at once: at most {MAX_COMMITS:,} are taken."
         )
+    for oid in commits:
+        if oid in erased:
+            raise RefusedFetch(
+                f"The commit {oid[:12]} was {erased[oid]}, and what comes has it in its history.",
+                hint="If it is meant to come back, a person says so: `gitmem sync --forget-erasure "
+                f"{erased[oid].rpartition(' ')[2].rstrip(')')}`.",
+            )
     trees = UntrustedTrees(room.store)
     seen: set[Oid] = set()
     for oid in reversed(commits):
@@ -99,8 +110,18 @@ def check_incoming(
             _check_content(room, change.path, change.old, change.new, last, done)
     if known is not None and layout.CONFIG_AGENT not in room.tree(tip):
         raise RefusedFetch(f"The remote takes {layout.CONFIG_AGENT} away: without it this is not a bundle.")
+    _check_receipts(room, tip, commits, known)
     _check_lineage(room, commits, done)
     return done
+
+
+def _check_receipts(room: Repository, tip: Oid, commits: list[Oid], known: Oid | None) -> None:
+    """Refuse a receipt that names a commit of the very history which it is in."""
+    before, after = (receipts_in(room.tree(one).read(layout.CONFIG_ERASED)) for one in (known, tip))
+    told = {one.id for one in before}
+    gone = {oid for one in after if one.id not in told for oid in one.gone}
+    if gone and not gone.isdisjoint(commits if known is None else only_in(room, tip, None)):
+        raise RefusedFetch("The remote sends a receipt for commits that are in its own history.")
 
 
 def _check_place(path: str, data: bytes, file: EntryFile) -> None:
@@ -114,11 +135,21 @@ def _check_place(path: str, data: bytes, file: EntryFile) -> None:
         raise RefusedFetch(f"The remote's {path!r} is not of the type {wanted}, or is too large to read.")
     if path.startswith("retractions/") and not is_hash(layout.retraction_name(path)):
         raise RefusedFetch(f"The remote's {path!r} does not name an entry.")
+    listed = [entry.extra.get("turns") for entry in file.entries.values() if entry.key.space == "§"]
+    for turns in (file.front.get("turns"), *listed):
+        if turns is not None and not _is_list_of_turns(turns):
+            raise RefusedFetch(
+                f"The remote's {path!r} does not name turns of a conversation in `turns`, or more than {MOST_TURNS}."
+            )
     if wanted == layout.AGENT_CONFIG and format_of(data) > layout.FORMAT:
         raise RefusedFetch(
             f"The remote's memory has format {format_of(data)}, newer than this gitmem writes ({layout.FORMAT}): "
             "upgrade gitmem here."
         )
+
+
+def _is_list_of_turns(turns: object) -> bool:
+    return isinstance(turns, list) and len(turns) <= MOST_TURNS and all(map(is_turn, turns))
 
 
 def _check_lineage(room: Repository, commits: list[Oid], done: Checked) -> None:
@@ -196,6 +227,8 @@ def _check_content(
     rivals = {entry.replaces for entry in before.values()}
     for key, entry in file.entries.items():
         was = before.get(key)
+        if was is not None and (was.turn or entry.turn) != entry.turn:
+            raise RefusedFetch(f"The remote's {path!r} moves an event to another turn of its conversation.")
         if was is not None and was.text == entry.text:
             continue
         done.entries += 1

@@ -17,27 +17,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
+from gitmem.memory.curated.archive import Archived, lay_archive
+from gitmem.memory.curated.archive import in_words as in_words_of_archive
 from gitmem.memory.curated.store import TARGETS, CuratedStore
-from gitmem.memory.gate.admission import (
-    Admission,
-    is_retracted,
-    retracted_in,
-    retracted_units,
-    retracts,
-)
-from gitmem.memory.gate.foreign import Foreign
-from gitmem.memory.gate.hearing import is_unconfirmed
+from gitmem.memory.gate.admission import Admission
 from gitmem.memory.gate.holding import in_words as in_words_of_holds
 from gitmem.memory.gate.holding import lay_holds
-from gitmem.memory.gate.taken import Lately, Loss, Taken
+from gitmem.memory.gate.ledger import Ledger
+from gitmem.memory.gate.marks import is_unconfirmed
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.log import History
 from gitmem.memory.provenance import Provenance
+from gitmem.memory.retraction import is_retracted, retracted_in, retracted_units, retracts
 from gitmem.notices import Notice
 from gitmem.okf import layout
-from gitmem.okf.entries import DELIMITER
+from gitmem.okf.entries import DELIMITER, EntryKey, retraction_hash
 from gitmem.okf.events import Event
 from gitmem.okf.files import open_file
+from gitmem.safety.channels import stakes_of
 from gitmem.safety.verdict import Finding, Result, Verdict
 
 if TYPE_CHECKING:
@@ -46,7 +43,7 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Arriving, Bundle
     from gitmem.memory.edits import Edits
     from gitmem.memory.gate.holding import Flagged
-    from gitmem.okf.entries import Change, Entry, EntryKey
+    from gitmem.okf.entries import Change, Entry
 
 WORTH_ASKING = 5
 """Entries: of a smaller store more than half is an everyday change."""
@@ -54,12 +51,33 @@ _RETRACTIONS = "retractions/"
 _ARCHIVE, _MACHINES = "memories/archive/", "memories/machines/"
 _HELD = "held"
 
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An entry of the curated store that a remote would take away."""
+
+    path: str
+    entry: Entry
+    why: str
+    """Why it stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Result of one move of `main` over what arrived."""
+
+    came: tuple[Change, ...]
+    """What is believed now that was not before, and the other way round."""
+    held: tuple[str, ...]
+    archived: tuple[Archived, ...]
+
+
 Agree = Callable[[str, Sequence[Loss]], bool]
 """Asks a person whether what a remote takes away may go."""
 
 
 @dataclass(slots=True)
-class _Plan:
+class _Settlement:
     """A plan for one sync, from two trees: ours before, and the result."""
 
     was: Tree
@@ -69,18 +87,18 @@ class _Plan:
     """Retractions that were deleted."""
     released: list[str] = field(default_factory=list)
     """The names of those that were released."""
-    fresh: bool = False
-    """Whether there are retractions that were not there before."""
+    fresh: set[str] = field(default_factory=set)
+    """The names of retractions that were not there before."""
     losses: list[Loss] = field(default_factory=list)
     rewritten: list[tuple[str, Entry, Entry]] = field(default_factory=list)
     """Events that were recorded here: where, as they were, and as they came."""
     doubted: list[tuple[str, Entry, Entry]] = field(default_factory=list)
     """Entries that were here and are marked as unconfirmed now: where, as they were, and as they came."""
-    stores: list[_Store] = field(default_factory=list)
+    stores: list[_StoreLoss] = field(default_factory=list)
     """Stores that lose something."""
 
     @classmethod
-    def of(cls, bundle: Bundle, was: Tree, now: Tree, before: Oid) -> _Plan:
+    def of(cls, bundle: Bundle, was: Tree, now: Tree, before: Oid) -> _Settlement:
         changes = {change.path: change for change in was.changes(now)}
         plan = cls(
             was, [path for path in changes if path.endswith(".md") and not path.startswith(_RETRACTIONS)]
@@ -99,7 +117,7 @@ class _Plan:
 
     def _look_at(self, path: str, old: bytes | None, new: bytes | None) -> None:
         if old is None or not retracts(old, path):
-            self.fresh = self.fresh or retracts(new, path)
+            self.fresh |= {layout.retraction_name(path)} if retracts(new, path) else set()
         elif new is None:
             self.put_back[path] = old
         elif not retracts(new, path):
@@ -126,17 +144,16 @@ class _Plan:
 
     def note(self, bundle: Bundle, remote: str, *, goes: bool) -> None:
         """Note on this machine what others released and what stays here, and for a day what went."""
-        if self.released:
-            Foreign(bundle).keep_retracted(remote, self.released)
-        if self.losses:
-            Taken(bundle).note(remote, self.losses)
+        ledger = bundle.part(Ledger)
+        ledger.keep_retracted(remote, self.released)
+        ledger.keep({one.entry.key.id: f"{remote} took it away; it stays: {one.why}" for one in self.losses})
         if goes:
-            Lately(bundle).forget(store.path for store in self.stores)
+            ledger.clear(store.path for store in self.stores)
             return
         stay = {loss.entry.key for loss in self.losses}
         for store in self.stores:
             if gone := {key.id for key in store.gone if key not in stay}:
-                Lately(bundle).note(store.path, store.names, gone)
+                ledger.note_removals(store.path, store.names, gone)
 
     def _keep_event(self, admission: Admission, edits: Edits, path: str, old: Entry, new: Entry) -> str:
         """The event keeps its words; those that came wait in quarantine, from where a person can take them."""
@@ -162,27 +179,29 @@ def settle(
     flagged: Sequence[Flagged] = (),
     shared: bool = False,
     agree: Agree | None = None,
-) -> list[str]:
-    """Move `main` over what arrives and, in the same move, keep what is ours; gives the names of what is in quarantine.
+) -> Settled:
+    """Move `main` over what arrives and, in the same move, keep what is ours and archive what has no room.
 
     `before` is where `main` was, if plain git moved it already. `flagged` is what the scanner blocks.
     """
-    repository = bundle.repository
+    repository, first = bundle.repository, before or bundle.tip
     goes = False
     if agree is not None:
-        ours = before or bundle.tip
-        now = arriving(ours)[0] if arriving else bundle.tip
-        losses = _Plan.of(bundle, repository.tree(ours), repository.tree(now), ours).losses
+        now = arriving(first)[0] if arriving else bundle.tip
+        losses = _Settlement.of(bundle, repository.tree(first), repository.tree(now), first).losses
         goes = bool(losses) and agree(remote, losses)
     origin = bundle.origin(source="sync", reason=f"what {remote} took away")
     held: list[str] = []
     kept: list[Loss] = []
+    archived: list[Archived] = []
+    retracted: set[str] = set()
 
     def work(edits: Edits) -> Message | None:
+        nonlocal retracted
         ours = before or bundle.tip
         was = repository.tree(ours)
         _note_arrivals(bundle, was, edits.tip, remote, shared=shared)
-        plan = _Plan.of(bundle, was, edits.tip, ours)
+        plan = _Settlement.of(bundle, was, edits.tip, ours)
         plan.losses = kept[:] = [] if goes else plan.losses
         admission = Admission(bundle, edits, origin=origin)
         held[:] = plan.lay(admission, edits)
@@ -192,12 +211,34 @@ def settle(
             held.extend(blocked)
             told.append(in_words_of_holds(blocked))
         plan.note(bundle, remote, goes=goes)
+        retracted = plan.fresh
+        archived.clear()
+        # Before a push: each machine keeps its own, and two that find a store too full would take from both.
+        onto = arriving(ours)[0] if arriving else ""
+        for target in TARGETS if onto else ():
+            if moved := lay_archive(bundle, edits, target, again=False, revision=onto):
+                archived.append(Archived(target, tuple(entry.text for entry in moved)))
+                told.append(f"archive {in_words_of_archive(target, moved)}")
         return Message("merge", "; ".join(told), {"Scan": tuple(blocked)}) if edits.differs() else None
 
     bundle.commit(work, purpose="sync", origin=origin, arriving=arriving)
     if kept:
         bundle.report(Notice("taken-kept", remote, _entries(len(kept))))
-    return held
+    if hidden := _hidden_records(bundle, retracted):
+        bundle.report(Notice("records-hidden", remote, _entries(hidden)))
+    changes = bundle.part(History).between(first, bundle.tip)
+    came = tuple(one for one in changes if not (archived and one.path.startswith(_ARCHIVE)))
+    return Settled(came, tuple(held), tuple(archived))
+
+
+def _hidden_records(bundle: Bundle, retracted: set[str]) -> int:
+    """Return how many events that are here the retractions of these names keep from agents."""
+    if not retracted:
+        return 0
+    from gitmem.memory.indexing import Indexing
+
+    events = {key for _, _, key in bundle.part(Indexing).current().places("event")}
+    return sum(retraction_hash(EntryKey("event", key)) in retracted for key in events)
 
 
 def _hold_what_was_taken(admission: Admission, was: Tree, edits: Edits) -> None:
@@ -218,17 +259,21 @@ def _note_arrivals(bundle: Bundle, was: Tree, now: Tree, remote: str, *, shared:
     A remote whose machines have the same limits never sends more than a store holds at once: theirs would not hold it.
     """
     paths = [change.path for change in was.changes(now, "memories")]
-    if shared and paths:
-        Foreign(bundle).note(remote, _new_in(paths, was, now))
-    store = bundle.part(CuratedStore)
+    store, ledger, trust = bundle.part(CuratedStore), bundle.part(Ledger), bundle.config.trust.remote
+    if shared and paths and trust != "follow":
+        ledger.note_arrivals(
+            remote,
+            _new_in(paths, was, now),
+            waits=lambda entry: trust == "hold" or bool(stakes_of(entry.text)),
+        )
     for target in TARGETS:
         come = _new_in((path for path in store.paths(target) if path in paths), was, now)
         room = store.limit(target) + len(DELIMITER)
         if not come or _room_for(_entries_in(now, store.paths(target))) <= room:
             continue
-        Foreign(bundle).note_late(remote, come)
-        if _room_for(come) > room:
-            Foreign(bundle).note_flood(remote, come)
+        is_flood = _room_for(come) > room
+        ledger.note_arrivals(remote, come, late=True, waits=(lambda _: False) if is_flood else None)
+        if is_flood:
             bundle.report(Notice("flood", remote, _entries(len(come))))
 
 
@@ -269,7 +314,7 @@ def _entries(count: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Store:
+class _StoreLoss:
     """A § file that loses something: what it held, and what of that is gone, removed or replaced by another text."""
 
     path: str
@@ -283,7 +328,7 @@ class _Store:
         return {key.id for key in self.held}
 
 
-def _stores(bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str]) -> Iterator[_Store]:
+def _stores(bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str]) -> Iterator[_StoreLoss]:
     paths = [path for path in paths if path.startswith("memories/") and not path.startswith(_ARCHIVE)]
     elsewhere = {path for path in paths if path.startswith(_MACHINES)} - {
         bundle.part(CuratedStore).paths("memory")[-1]
@@ -299,15 +344,18 @@ def _stores(bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str]) -> Itera
         held = {key: one for key, one in _entries_of(was, path).items() if not is_retracted(was, key)}
         gone = {key: one for key, one in held.items() if key not in present}
         if gone:
-            yield _Store(path, held, gone, replaced_by)
+            yield _StoreLoss(path, held, gone, replaced_by)
 
 
-def _losses(bundle: Bundle, stores: Sequence[_Store], before: Oid) -> Iterator[Loss]:
+def _losses(bundle: Bundle, stores: Sequence[_StoreLoss], before: Oid) -> Iterator[Loss]:
     """Entries of the curated store that do not hold any more, and should not go just so."""
-    lately, foreign = Lately(bundle), Foreign(bundle)
+    ledger = bundle.part(Ledger)
     for store in stores:
         path, gone = store.path, store.gone
-        shares = [(len(gone), len(store.held)), lately.share(path, store.names, {key.id for key in gone})]
+        shares = [
+            (len(gone), len(store.held)),
+            ledger.removed_share(path, store.names, {key.id for key in gone}),
+        ]
         much = next(((out, of) for out, of in shares if of >= WORTH_ASKING and out * 2 > of), None)
         if much:  # another text in the place of each takes as much away as a removal
             why = f"it is one of {much[0]} of the {much[1]} entries of {path} that would go within a day"
@@ -315,7 +363,7 @@ def _losses(bundle: Bundle, stores: Sequence[_Store], before: Oid) -> Iterator[L
             continue
         for key, one in gone.items():
             instead = store.replaced_by.get(key.id)
-            if instead is not None and foreign.waits(instead.key.id):
+            if instead is not None and ledger.waits(instead.key.id):
                 yield Loss(path, one, "what would take its place waits for a person")
                 gone = {other: left for other, left in gone.items() if other != key}
         verified = _verified_here(bundle, path, before) if any(map(_is_verified, gone.values())) else ()

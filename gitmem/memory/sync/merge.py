@@ -12,7 +12,7 @@ from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import retracted_in
+from gitmem.memory.retraction import retracted_in
 from gitmem.okf import layout, paths
 from gitmem.okf.merge import Merged, Retracted, beside, merge_file
 
@@ -24,19 +24,14 @@ _DEEPEST = 8
 _MOST_MERGES = 100
 
 
-def base_of(repository: Repository, ours: Oid, theirs: Oid) -> Tree:
-    """Return what two commits came from, as one tree."""
-    return Bases(repository).tree(merge_bases(repository, ours, theirs))
-
-
 class Bases:
     """One tree for several merge bases: they are merged with the same rule, in order of their ids.
 
     Each set of bases is merged once, and at most so many: a history may be made so that each level doubles the one below.
     """
 
-    def __init__(self, repository: Repository, staged: dict[Oid, GitObject] | None = None) -> None:
-        """`staged` takes the objects that are made on the way; without it they are written."""
+    def __init__(self, repository: Repository, staged: dict[Oid, GitObject]) -> None:
+        """`staged` takes the objects that are made on the way."""
         self._repository = repository
         self._staged = staged
         self._made: dict[tuple[Oid, ...], Tree] = {}
@@ -58,14 +53,8 @@ class Bases:
             inner = merge_bases(repository, one, other) if depth < _DEEPEST else []
             edits = merge_trees(self.tree(inner, depth + 1), tree, repository.tree(other))
             tree, objects = tree.apply(edits.finished())
-            self._laid(objects)
-        return tree
-
-    def _laid(self, objects: list[GitObject]) -> None:
-        if self._staged is None:
-            self._repository.store.write(objects)  # only read from here; housekeeping drops them
-        else:
             self._staged.update((one.oid, one) for one in objects)
+        return tree
 
 
 def merge_trees(base: Tree, ours: Tree, theirs: Tree) -> Edits:
@@ -78,7 +67,8 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree) -> Edits:
     retracted = retracted_in(edits)
     # What only we changed is looked at too: the other side may have retracted it.
     for path in sorted(left.keys() | right.keys()):
-        if not path.startswith(_RETRACTIONS) and not _is_index_page(path):
+        is_index = path.rpartition("/")[2] == layout.INDEX
+        if not path.startswith(_RETRACTIONS) and not is_index:
             _merge_path(edits, path, base, ours, theirs, retracted)
     _part_collisions(edits, left, right)
     edits.refresh_pages({*left, *right})
@@ -126,10 +116,6 @@ def _rival(edits: Edits, path: str) -> str | None:
         if other != name and paths.fold(other) == folded:
             return f"{directory}{slash}{other}"
     return None
-
-
-def _is_index_page(path: str) -> bool:
-    return path.rpartition("/")[2] == layout.INDEX
 
 
 def merge_versions(

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
+from gitmem.git.commit_graph import only_in
 from gitmem.git.objects import Commit, Oid, TreeEntry
+from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.repository import Repository
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.gate.admission import secrets_in as find
@@ -48,6 +50,23 @@ def refuse_secrets(bundle: Bundle, commits: Collection[Oid], refs: Iterable[Oid]
                 f"What a snapshot says holds a secret ({kind}, {oid[:8]}): nothing was sent.",
                 hint="Delete it with `gitmem snapshot --delete`, and make it again without.",
             )
+
+
+def write_file(bundle: Bundle, path: str) -> int:
+    """Write `main` and named snapshots into a file that plain git can also read; gives the commits in it.
+
+    A file leaves this machine as a push does: not with a secret that was committed here.
+    """
+    from gitmem.git.transport import write_bundle_file
+    from gitmem.memory.snapshots import Snapshots
+
+    refs = {"HEAD": bundle.tip, BRANCH: bundle.tip}  # without HEAD `git clone` checks out nothing
+    for snapshot in bundle.part(Snapshots).all(automatic=False):
+        oid = bundle.repository.refs.read(SNAPSHOTS + snapshot.name)
+        if oid:
+            refs[SNAPSHOTS + snapshot.name] = oid
+    refuse_secrets(bundle, only_in(bundle.repository, bundle.tip), refs.values())
+    return write_bundle_file(bundle.repository, path, refs)
 
 
 def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple[Oid, str, str]]:

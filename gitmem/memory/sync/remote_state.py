@@ -9,7 +9,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from gitmem.git.objects import Oid
-from gitmem.okf import timestamps
+from gitmem.git.transport import MACHINES
+from gitmem.okf import paths, timestamps
 from gitmem.state import SYNC
 
 _OID = re.compile(r"[0-9a-f]{40}")
@@ -17,11 +18,25 @@ _OID = re.compile(r"[0-9a-f]{40}")
 if TYPE_CHECKING:
     from subprocess import Popen
 
-    from gitmem.git.remotes import Remote
+    from gitmem.git.git_settings import Remote
     from gitmem.git.repository import Repository
     from gitmem.locks import Lock
     from gitmem.memory.bundle import Bundle
     from gitmem.state import LocalState
+
+
+def branch_of(machine: str) -> str:
+    """The name of a machine's branch on a remote."""
+    return MACHINES + paths.slug(machine)
+
+
+def remote_named(repository: Repository, name: str) -> Remote:
+    """The remote of a name; without one the only remote, else `origin`."""
+    from gitmem.git.git_settings import Remotes
+
+    remotes = Remotes(repository)
+    known = remotes.all()
+    return remotes.get(name or (known[0].name if len(known) == 1 else "origin"))
 
 
 class SyncState:
@@ -36,39 +51,37 @@ class SyncState:
         return self._state.read_json(SYNC, name)
 
     def failed(self, name: str, error: str) -> None:
-        """A sync failed: the remote is left alone for a while."""
-        known = self.of(name)
-        before = known.get("failures")
-        failures = before + 1 if isinstance(before, int) else 1
-        told = {
-            "last_error": error,
-            "last_error_at": self._bundle.now(),
-            "failures": failures,
-            "next_try": timestamps.stamp(self._bundle.world.clock() + pause(failures)),
-        }
-        self._write(name, known | told)
+        """Note a failure: the remote is left alone for a while."""
+        failures = _failures(self.of(name)) + 1
+        self._note(
+            name,
+            last_error=error,
+            last_error_at=self._bundle.now(),
+            failures=failures,
+            next_try=timestamps.stamp(self._bundle.world.clock() + pause(failures)),
+        )
 
     def succeeded(self, name: str, snapshots: Mapping[str, Oid], on_branch: Oid = "") -> None:
-        """A sync succeeded: the remote has these named snapshots, and this commit on this machine's branch."""
-        told = {
-            "last_success": self._bundle.now(),
-            "failures": 0,
-            "snapshots": dict(snapshots),
-            "on_branch": on_branch,
-        }
-        self._write(name, self.of(name) | told)
+        """Note a success: the remote has these named snapshots, and this commit on this machine's branch."""
+        now = self._bundle.now()
+        self._note(name, last_success=now, failures=0, snapshots=dict(snapshots), on_branch=on_branch)
 
     def forget(self, name: str) -> None:
-        """Nothing is known of the remote any more."""
+        """Forget all that is known of a remote."""
         self._state.remove(SYNC, name)
 
-    def _write(self, name: str, state: Mapping[str, Any]) -> None:
-        self._state.write_json(SYNC, state, name)
+    def _note(self, name: str, **news: object) -> None:
+        self._state.write_json(SYNC, self.of(name) | news, name)
+
+
+def _failures(state: Mapping[str, Any]) -> int:
+    found = state.get("failures")
+    return found if isinstance(found, int) else 0
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteStanding:
-    """Standing of a remote against this memory, as far as is known without asking it."""
+class RemoteStatus:
+    """Status of a remote against this memory, as far as is known without asking it."""
 
     remote: Remote
     ahead: int
@@ -86,29 +99,24 @@ def _on_branch(repository: Repository, state: Mapping[str, Any]) -> Oid | None:
     return found if _OID.fullmatch(found) and found in repository.store else None
 
 
-def how_remotes_stand(bundle: Bundle) -> list[RemoteStanding]:
+def remote_status(bundle: Bundle) -> list[RemoteStatus]:
     """Each remote, with what was seen of it last."""
     from gitmem.git.commit_graph import only_in
-    from gitmem.git.remotes import Remotes
+    from gitmem.git.git_settings import Remotes
     from gitmem.git.transport import remote_ref
 
-    known, found = SyncState(bundle), []
+    found = []
     repository, tip = bundle.repository, bundle.tip
     for one in Remotes(repository).all():
-        seen, state = repository.refs.read(remote_ref(one.name)), known.of(one.name)
-        failures = state.get("failures")
-        found.append(
-            RemoteStanding(
-                one,
-                len(only_in(repository, tip, seen, _on_branch(repository, state))),
-                len(only_in(repository, seen, tip)) if seen else 0,
-                str(state.get("last_success") or ""),
-                str(state.get("last_error") or ""),
-                str(state.get("last_error_at") or ""),
-                failures if isinstance(failures, int) else 0,
-                str(state.get("next_try") or "") if failures else "",
-            )
+        seen, state = repository.refs.read(remote_ref(one.name)), SyncState(bundle).of(one.name)
+        ahead = len(only_in(repository, tip, seen, _on_branch(repository, state)))
+        behind = len(only_in(repository, seen, tip)) if seen else 0
+        success, error, error_at, next_try = (
+            str(state.get(name) or "") for name in ("last_success", "last_error", "last_error_at", "next_try")
         )
+        failures = _failures(state)
+        next_try = next_try if failures else ""
+        found.append(RemoteStatus(one, ahead, behind, success, error, error_at, failures, next_try))
     return found
 
 
@@ -129,23 +137,20 @@ def due(bundle: Bundle, remote: Remote, *, fresh_is_enough: bool = False) -> boo
     """
     if remote.pushes and not remote.consent:
         return False
-    return is_time(_state(bundle, remote.name), bundle, fresh_is_enough=fresh_is_enough)
-
-
-def is_time(state: Mapping[str, Any], bundle: Bundle, *, fresh_is_enough: bool = False) -> bool:
-    """Return whether enough time has passed since a remote failed, or was synced."""
-    now = bundle.world.clock()
-    failures = state.get("failures")
-    failed = timestamps.parse(str(state.get("last_error_at", "")))
-    if failed is not None and isinstance(failures, int) and failures > 0:
-        return now - failed >= pause(failures) or now < failed  # a clock that was set back stops nothing
-    succeeded = timestamps.parse(str(state.get("last_success", "")))
+    state, now = SyncState(bundle).of(remote.name), bundle.world.clock()
+    failed, succeeded = (
+        timestamps.parse(str(state.get(name, ""))) for name in ("last_error_at", "last_success")
+    )
+    if failed is not None and _failures(state) > 0:
+        return (
+            now - failed >= pause(_failures(state)) or now < failed
+        )  # a clock that was set back stops nothing
     return not fresh_is_enough or succeeded is None or now - succeeded >= FRESH or now < succeeded
 
 
 def all_due(bundle: Bundle, *, fresh_is_enough: bool = False) -> list[str]:
     """The names of the remotes that may be tried now."""
-    from gitmem.git.remotes import Remotes
+    from gitmem.git.git_settings import Remotes
 
     remotes = Remotes(bundle.repository).all()
     return [remote.name for remote in remotes if due(bundle, remote, fresh_is_enough=fresh_is_enough)]
@@ -164,12 +169,6 @@ def start_due(
     if not names or sync_lock(bundle.state).is_held:
         return [], None
     return names, background.start(bundle.root, "sync", "--due", env=env or bundle.world.env)
-
-
-def _state(bundle: Bundle, name: str) -> dict[str, Any]:
-    from gitmem.memory.sync.engine import Sync
-
-    return Sync(bundle).state(name)
 
 
 def sync_lock(state: LocalState) -> Lock:

@@ -6,17 +6,21 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, UnknownRevision, UsageError
+from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, UsageError
 from gitmem.git.commit_graph import is_ancestor, merge_bases, only_in
+from gitmem.git.git_directory import is_bare
+from gitmem.git.git_settings import setting
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.repository import Repository
 from gitmem.git.store import ObjectStore
 from gitmem.git.transport import MACHINES, Fetched, is_travelling
-from gitmem.memory.sync.branches import branch_of, look_at
+from gitmem.memory.erase.erased_list import erased_commits, erasures_known, note_erased
+from gitmem.memory.sync.branches import look_at
 from gitmem.memory.sync.fold import folded
 from gitmem.memory.sync.inspect import check_incoming, check_snapshots
 from gitmem.okf import layout
+from gitmem.okf.receipts import Receipt, receipts_in
 
 SERVER_HOOKS = ("pre-receive", "post-receive")
 """Hooks of a bare repository that people push to; a bundle has the others. The second one folds."""
@@ -40,22 +44,26 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
     main = repository.refs.read(BRANCH)
     snapshots: dict[str, Oid] = {}
     found: list[str] = []
-    is_erasure = False
+    receipts: list[Receipt] = []
+    erased = set(erased_commits(repository.state))
     try:
         for line in sorted(lines, key=lambda line: not line.rstrip("\n").endswith(f" {BRANCH}")):
             old, new, ref = (*line.split(" ", 2), "", "")[:3]
             ref = ref.rstrip("\n")
             try:
                 if ref == BRANCH and is_travelling(ref):
-                    is_erasure = _is_erasure(repository, old, new)
-                    found += _main(repository, old, new, is_erasure=is_erasure)
+                    receipts = _erasures(repository, old, new)
+                    found += _main(repository, old, new, is_erasure=bool(receipts))
                     main = new
                 elif ref.startswith(MACHINES) and is_travelling(ref):
-                    found += _branch(repository, main, old, new)
+                    erased.update(oid for one in receipts for oid in one.gone)
+                    found += _branch(repository, main, old, new, erased)
                 elif is_travelling(ref):
-                    found += [] if is_erasure else _snapshot(ref, old, new)
+                    name = ref.removeprefix(SNAPSHOTS)
+                    if not receipts and _NOTHING not in (old, new):
+                        found.append(f"The snapshot {name!r} is there already: snapshots are never moved.")
                     if new != _NOTHING:
-                        snapshots[ref.removeprefix(SNAPSHOTS)] = new
+                        snapshots[name] = new
                 else:
                     found.append(
                         f"{ref}: only main, branches of machines and named snapshots are taken here."
@@ -67,6 +75,8 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
                 found.append("Push main before pushing its snapshots.")
             else:
                 check_snapshots(repository, main, snapshots)
+        if not found:
+            note_erased(repository.state, receipts)
     except GitMemError as error:
         found.append(str(error))
     finally:
@@ -74,13 +84,14 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
     return found
 
 
-def _is_erasure(repository: Repository, old: Oid, new: Oid) -> bool:
-    """Return whether a push rewrites `main`, and its receipts explain all of that."""
+def _erasures(repository: Repository, old: Oid, new: Oid) -> list[Receipt]:
+    """The receipts of a push that rewrites `main`, where the administrator has named one of them."""
     if _NOTHING in (old, new) or is_ancestor(repository, old, new):
-        return False
-    from gitmem.memory.erase.following import explains, new_receipts
-
-    return explains(repository, new_receipts(repository, new, old), old, new)
+        return []
+    known = erasures_known(repository.state)
+    receipts = receipts_in(repository.tree(new).read(layout.CONFIG_ERASED))
+    fresh = [one for one in receipts if one.id not in known]
+    return fresh if setting(repository, "gitmem.erasure") in {one.id for one in fresh} else []
 
 
 def _main(repository: Repository, old: Oid, new: Oid, *, is_erasure: bool) -> list[str]:
@@ -88,18 +99,30 @@ def _main(repository: Repository, old: Oid, new: Oid, *, is_erasure: bool) -> li
         return ["main cannot be deleted: the memory of all who sync with this remote is there."]
     known = None if old == _NOTHING else old
     if known is not None and not is_erasure and not is_ancestor(repository, known, new):
-        return ["main cannot be rewritten: sync first, then push."]
+        hint = _after_an_erase(repository, new)
+        return [f"main cannot be rewritten: sync first, then push.{hint}"]
     if layout.CONFIG_AGENT not in repository.tree(new):
         return [f"This is not a bundle: it has no {layout.CONFIG_AGENT}."]
     return _unfit(repository, known, new)
 
 
-def _branch(repository: Repository, main: Oid | None, old: Oid, new: Oid) -> list[str]:
+def _after_an_erase(repository: Repository, new: Oid) -> str:
+    receipts = receipts_in(repository.tree(new).read(layout.CONFIG_ERASED))
+    if not receipts:
+        return ""
+    return (
+        f" If something was erased, the administrator of this server allows that by `git config gitmem.erasure "
+        f"{receipts[-1].id}` in the repository."
+    )
+
+
+def _branch(repository: Repository, main: Oid | None, old: Oid, new: Oid, erased: set[Oid]) -> list[str]:
     """Check what a machine sends for the next fold as it would be checked as `main`."""
     if main is None:
         return ["Push main before the branch of a machine."]
     goes_on = old == _NOTHING or (new != _NOTHING and is_ancestor(repository, old, new))
-    if not goes_on and not is_ancestor(repository, old, main):
+    left = [] if goes_on else only_in(repository, old, main)
+    if left and erased.isdisjoint(left):
         return ["The branch of a machine is neither deleted nor rewritten before main has what is on it."]
     if new == _NOTHING:
         return []
@@ -113,7 +136,8 @@ def _unfit(repository: Repository, known: Oid | None, new: Oid) -> list[str]:
     gone = _retractions(repository, known) - _retractions(repository, new)
     if gone:
         return [f"{min(gone)}: what was taken back must not come back. Restore the file, then push."]
-    checked = check_incoming(repository, new, only_in(repository, new, known), known)
+    fresh, erased = only_in(repository, new, known), erased_commits(repository.state)
+    checked = check_incoming(repository, new, fresh, known, erased=erased)
     held = [f"{flag.path}: the scanner blocks an entry: {flag.result.explain()}" for flag in checked.flagged]
     return held + [f"{path} seems to hold a secret ({kind})." for path, kind in checked.secrets]
 
@@ -139,7 +163,8 @@ def fold_here(git_dir: str) -> Folded:
             branches = {ref: oid for ref, oid in refs.under(MACHINES).items() if is_travelling(ref)}
             if main is None or not branches:
                 return Folded(main or "", 0)
-            found = look_at(repository, Fetched.of({BRANCH: main, **branches}), ())
+            erased = erased_commits(repository.state)
+            found = look_at(repository, Fetched.of({BRANCH: main, **branches}), (), erased=erased)
             tips = [tip for tip, one in zip(found.tips, found.checked, strict=True) if not one.flagged]
             left_out = [str(notice) for notice in found.notices]
             if len(tips) < len(found.tips):
@@ -154,40 +179,14 @@ def fold_here(git_dir: str) -> Folded:
         repository.store.close()
 
 
-def forget_branch(git_dir: str, machine: str) -> None:
-    """Delete the branch of a machine that has gone, if `main` has all of it."""
-    repository = Repository("", git_dir)
-    ref = branch_of(machine)
-    there, main = repository.refs.read(ref), repository.refs.read(BRANCH)
-    if there is None:
-        raise UnknownRevision(f"There is no branch {ref.removeprefix('refs/heads/')}.")
-    if main is None or not is_ancestor(repository, there, main):
-        raise UsageError(
-            f"main does not have all of {ref.removeprefix('refs/heads/')} yet.",
-            hint="Run `gitmem fold` first.",
-        )
-    repository.refs.delete(ref, expected=there)
-
-
 def _retractions(repository: Repository, commit: Oid | None) -> set[str]:
     return {path for path, _ in repository.tree(commit).files("retractions")}
-
-
-def _snapshot(ref: str, old: Oid, new: Oid) -> list[str]:
-    if _NOTHING not in (old, new):
-        return [f"The snapshot {ref.removeprefix(SNAPSHOTS)!r} is there already: snapshots are never moved."]
-    return []
-
-
-def is_bare(path: str) -> bool:
-    """Tell whether a directory is a bare git repository."""
-    return os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects"))
 
 
 def guard(path: str, *, python: str) -> str:
     """Put the hook into a bare repository, with the settings it goes with; gives the path of the hook."""
     from gitmem.git import hook_scripts
-    from gitmem.git.git_config import UnsafeSetting, make_safe
+    from gitmem.git.git_settings import set_values
 
     if not is_bare(path):
         raise UsageError(
@@ -197,5 +196,5 @@ def guard(path: str, *, python: str) -> str:
     if SERVER_HOOKS[0] in hook_scripts.put(path, SERVER_HOOKS, python=python):
         how = "Add a line `gitmem hook pre-receive || exit` to it."
         raise BundleUnusable(f"{target} is somebody else's.", hint=how)
-    make_safe(Repository("", path), [UnsafeSetting(key, "", value, "") for key, value in _SETTINGS.items()])
+    set_values(Repository("", path), _SETTINGS)
     return target

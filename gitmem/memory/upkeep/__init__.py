@@ -1,1 +1,1 @@
-"""Upkeep: make or clone a bundle, its git hooks, doctor, repair and verify."""
+"""Upkeep: make or clone a bundle, its git hooks, its checks."""

@@ -9,18 +9,17 @@ from gitmem import resources
 from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable
 from gitmem.git import hook_scripts
-from gitmem.git.message import Message
-from gitmem.git.objects import TreeEntry
-from gitmem.git.refs import BRANCH
-from gitmem.git.repository import Repository
-from gitmem.git.setup import (
-    begin_on_main,
-    make_repository,
+from gitmem.git.git_directory import (
+    new_repository,
     open_repository,
     rejoin,
-    remove_repository,
-    write_attributes,
+    take_away,
 )
+from gitmem.git.git_settings import make_safe, set_merge_driver, write_attributes
+from gitmem.git.message import Message
+from gitmem.git.refs import BRANCH
+from gitmem.git.repository import Repository
+from gitmem.locate import enlist
 from gitmem.memory.bundle import Work
 from gitmem.memory.edits import Edits
 from gitmem.memory.memory import Memory
@@ -57,39 +56,49 @@ def create(
     try:
         repository = open_repository(root, world)
     except BundleNotFound:
-        repository = make_repository(root, separate_git_dir=separate_git_dir, world=world)
-        made = True
-    else:
-        made = False
-    taken_in = made or repository.state.is_there
+        return _new(world, root, config, separate_git_dir, python), True
+    taken_in = repository.state.is_there
     bundle = Memory(repository, config, world)
-    if not made and repository.tip() is None:
+    if repository.tip() is None:
         _prepare(repository)
-    if repository.tip() is not None:
-        if layout.CONFIG_AGENT not in repository.tree(repository.tip()):
-            raise _something_else(repository)
-        if not taken_in:
-            _take_over(bundle, python)
-        return bundle, False
-    try:
-        bundle.commit(_skeleton(config, bundle.now()), purpose="init", origin=bundle.origin())
-        for name in install_hooks(repository, python=python):
-            bundle.report(Notice("hook-foreign", name))
+        _begin(bundle, python)
         bundle.take_in_edits(strict=False)
+        enlist(world, root)
+        return bundle, True
+    if layout.CONFIG_AGENT not in repository.tree(repository.tip()):
+        raise _something_else(repository)
+    if not taken_in:
+        _take_over(bundle, python)
+    return bundle, False
+
+
+def _new(world: World, root: str, config: Config, separate_git_dir: str | None, python: str) -> Memory:
+    """A bundle where there is no repository yet; one that cannot take in the files that are there is taken back."""
+    with new_repository(root, separate_git_dir=separate_git_dir, world=world) as repository:
+        _begin(Memory(repository, config, world), python)
+    bundle = Memory(open_repository(root, world), config, world)
+    enlist(world, root)
+    try:
+        with bundle.writing("init"):  # its files follow
+            bundle.take_in_edits(strict=False)
     except BaseException:
-        if made:
-            remove_repository(repository)
+        take_away(bundle.repository)
         raise
-    return bundle, True
+    return bundle
+
+
+def _begin(bundle: Memory, python: str) -> None:
+    """Make the first commit of a bundle, and give it its hooks."""
+    bundle.commit(_skeleton(bundle.config, bundle.now()), purpose="init", origin=bundle.origin())
+    for name in install_hooks(bundle.repository, python=python):
+        bundle.report(Notice("hook-foreign", name))
 
 
 def _take_over(bundle: Memory, python: str) -> None:
     """Make a memory that plain git cloned one of this machine's; what is in it stays somebody's claim."""
-    from gitmem.git.git_config import make_safe, unsafe_settings
-
     repository = bundle.repository
     make_directories(repository.state.directory)
-    make_safe(repository, unsafe_settings(repository))
+    make_safe(repository)
     write_attributes(repository)
     for name in install_hooks(repository, python=python):
         bundle.report(Notice("hook-foreign", name))
@@ -97,12 +106,10 @@ def _take_over(bundle: Memory, python: str) -> None:
 
 def _prepare(repository: Repository) -> None:
     """Make a repository that a person began with `git init` fit for a bundle."""
-    from gitmem.git.git_config import make_safe, unsafe_settings
-
     refuse_history_elsewhere(repository)
     _unstage(repository)
-    begin_on_main(repository)
-    make_safe(repository, unsafe_settings(repository))
+    repository.refs.replace("HEAD", f"ref: {BRANCH}\n".encode())
+    make_safe(repository)
     close(repository)
 
 
@@ -157,10 +164,10 @@ def _unstage(repository: Repository) -> None:
     index = repository.index_file.path
     if not os.path.exists(index):
         return
-    for staged in staged_files(repository, index)[0]:
-        if not repository.worktree.holds(staged.path, TreeEntry(staged.mode, staged.oid)):
+    for path, entry in staged_files(repository, index)[0].items():
+        if not repository.worktree.holds(path, entry):
             raise BundleUnusable(
-                f"{staged.path} is staged in another version than the file has: commit or unstage it first."
+                f"{path} is staged in another version than the file has: commit or unstage it first."
             )
     os.unlink(index)
 
@@ -178,14 +185,13 @@ def _skeleton(config: Config, at: str) -> Work:
         )
         edits.write(layout.CONFIG_AGENT, agent.render())
         edits.write(layout.LOG, pages.log_page([]))
-        return Message("init", f"a bundle for {config.agent_id}")
+        return Message("init", f"memory of {config.agent_id}")
 
     return work
 
 
 def install_hooks(repository: Repository, *, python: str = "") -> list[str]:
     """Put our git hooks and merge driver in place; gives the names of foreign hooks that were left alone."""
-    from gitmem.git.git_config import set_merge_driver
     from gitmem.memory.upkeep.git_hooks import NAMES
 
     set_merge_driver(repository, hook_scripts.DRIVER)

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable, RefusedFetch
-from gitmem.git import git_command
+from gitmem.git import git_program
 from gitmem.git.message import trailers_of
+from gitmem.memory.erase.erased_list import erased_commits
 from gitmem.memory.gate.admission import redacted
 
 if TYPE_CHECKING:
@@ -37,11 +38,10 @@ def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
 
     changed, names = staged_files(bundle.repository, index_path)
     found: list[str] = []
-    for file in changed:
-        found += _problems(bundle, file.path, file.mode, file.oid, bundle.read(file.path))
-    touched = {file.path for file in changed}
-    for first, second in validate.collisions(names) if touched else ():
-        if second in touched or any(path == first or path.startswith(first + "/") for path in touched):
+    for path, entry in changed.items():
+        found += _problems(bundle, path, entry.mode, entry.oid, bundle.read(path))
+    for first, second in validate.collisions(names) if changed else ():
+        if second in changed or any(path == first or path.startswith(first + "/") for path in changed):
             found.append(f"{second}: On a disk that ignores case it is the same as {first}: rename one.")
     return found
 
@@ -88,7 +88,7 @@ def pre_push(bundle: Bundle, lines: Iterable[str], to: str = "") -> list[str]:
             continue
         local_ref, local, remote_ref, remote = words
         if local_ref.startswith(_PRIVATE) or remote_ref.startswith(_PRIVATE):
-            found.append(f"{local_ref} is quarantine or other private state, which is never pushed.")
+            found.append(f"{local_ref} is private state, which is never pushed.")
         elif local != _NOTHING:
             found += _outgoing_problems(bundle, local, remote, to)
     return list(dict.fromkeys(found))
@@ -111,6 +111,10 @@ def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iter
     known |= {remote} if remote in repository.store else set()
     fresh = only_in(repository, tip, *known)
     told: set[str] = set()
+    erased = erased_commits(bundle.state)
+    for oid in fresh:
+        if oid in erased:
+            yield f"The commit {oid[:12]} was {erased[oid]}, and {local[:12]} has it in its history."
     for kind in secrets_in_tag(repository, local):
         yield f"What the tag {local[:12]} says holds a secret ({kind})."
     came = Provenance(repository).came(fresh)
@@ -148,12 +152,6 @@ def _refusals(bundle: Bundle, path: str, data: bytes, before: bytes | None) -> I
             yield from Admission(bundle).refusals(entry.text, plain_git(path), before or b"", path)
 
 
-def afterwards(bundle: Bundle) -> None:
-    """After plain git moved the branch or the work tree: finish what was left undone, bring views up."""
-    bundle.finish_pending()
-    bring_up(bundle)
-
-
 def merging(bundle: Bundle) -> None:
     """Before `git merge` or `git pull` touches a file: what a sync would refuse is refused.
 
@@ -166,11 +164,12 @@ def merging(bundle: Bundle) -> None:
     repository, before = bundle.repository, bundle.repository.tip()
     if before is None or repository.refs.head() != BRANCH:
         return
+    erased = erased_commits(bundle.state)
     for theirs in (found[1] for name in bundle.world.env if (found := _TO_MERGE.fullmatch(name))):
         fresh = only_in(repository, theirs, before)
         try:
             if fresh:
-                check_incoming(repository, theirs, fresh, before, bundle.world.clock())
+                check_incoming(repository, theirs, fresh, before, bundle.world.clock(), erased=erased)
         except RefusedFetch as refused:
             raise RefusedFetch(f"{refused} Nothing was merged.", hint=refused.hint) from refused
 
@@ -196,7 +195,8 @@ def merged(bundle: Bundle, before: Oid | None) -> None:
     note_pulled(repository, now, before, PLAIN_PULL)
     fresh = only_in(repository, now, before)
     try:
-        checked = check_incoming(repository, now, fresh, before, bundle.world.clock())
+        erased = erased_commits(bundle.state)
+        checked = check_incoming(repository, now, fresh, before, bundle.world.clock(), erased=erased)
     except RefusedFetch as refused:
         _take_back(bundle, before)
         raise RefusedFetch(f"{refused} What git brought was taken back.") from refused
@@ -215,19 +215,11 @@ def _take_back(bundle: Bundle, before: Oid) -> None:
     """`main` and the work tree as they were; what a person has edited there stays."""
     import subprocess
 
-    command = git_command.command("-C", bundle.root, "reset", "--quiet", "--keep", before)
-    environment = git_command.environment(bundle.world.env)
+    command = git_program.command("-C", bundle.root, "reset", "--quiet", "--keep", before)
+    environment = git_program.environment(bundle.world.env)
     done = subprocess.run(command, capture_output=True, env=environment, check=False)
     if done.returncode:
         raise BundleUnusable(
             "What git brought must not enter a bundle, and could not be taken back.",
             hint=f"Run `git reset --keep {before}`.",
         )
-
-
-def bring_up(bundle: Bundle) -> None:
-    """Bring the search index up to the tip, where there is one: a reader would do it anyway."""
-    from gitmem.memory.indexing import Indexing
-
-    if os.path.exists(bundle.part(Indexing).path):
-        bundle.part(Indexing).current()

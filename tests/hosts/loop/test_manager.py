@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 from gitmem.hosts.hermes.provider import GitMemProvider
-from gitmem.hosts.loop.manager import MemoryManager
+from gitmem.hosts.loop.manager import MemoryManager, build_memory_context_block, sanitize_context
 from gitmem.hosts.loop.provider import MemoryProvider
-from gitmem.hosts.loop.recalled import build_memory_context_block, sanitize_context
-from gitmem.hosts.tools.table import TOOLS
-from gitmem.memory.distill.by_model import MEMORY_TOOL
 from gitmem.memory.memory import Memory
 
 from tests.hosts.loop.conftest import Hanging, Make, Noting, Raising
@@ -26,7 +23,8 @@ def test_one_other_provider(make: Make) -> None:
     manager = make(Noting("first"))
     assert not manager.add_provider(Noting("second"))
     assert not make().add_provider(Noting("builtin"))
-    assert ["builtin", "first"] == [one.name for one in manager.providers]
+    assert manager.provider is not None
+    assert "first" == manager.provider.name
     assert any("second" in one and "first is there already" in one for one in manager.warnings)
 
 
@@ -46,7 +44,7 @@ def test_tools_are_found_by_their_names(make: Make) -> None:
     assert [*names(make()), "notes_find"] == names(manager)
     assert {"found": "notes_find"} == json.loads(manager.handle_tool_call("notes_find"))
     assert "error" in json.loads(manager.handle_tool_call("burn"))
-    assert manager.has_tool("memory")
+    assert manager.has_tool("remember")
 
 
 class Claiming(Noting):
@@ -74,13 +72,10 @@ def test_every_hook_is_fanned_out(make: Make) -> None:
     manager = make(other)
     with manager.session("s1") as session:
         session.turn("hello")
-        session.tool_call("memory", {"action": "add", "content": "alpha"})
-        operations = [
-            {"action": "replace", "old_text": "alpha", "content": "beta"},
-            {"action": "add", "content": "x"},
-        ]
-        session.tool_call("memory", {"target": "memory", "operations": operations})
-        session.tool_call("memory", {"action": "remove", "old_text": "nothing like this"})
+        session.tool_call("remember", {"text": "alpha"})
+        session.tool_call("revise", {"id": "alpha", "text": "beta", "why": "x"})
+        session.tool_call("remember", {"text": "x", "kind": "preference"})
+        session.tool_call("revise", {"id": "nothing like this", "remove": True, "why": "x"})
         session.done("hi")
         assert manager.flush_pending(60)
         manager.on_delegation("task", "result", child_session_id="c")
@@ -94,7 +89,7 @@ def test_every_hook_is_fanned_out(make: Make) -> None:
         ("prefetch", "hello", "s1"),
         ("on_memory_write", "add", "memory", "alpha", ""),
         ("on_memory_write", "replace", "memory", "beta", "alpha"),
-        ("on_memory_write", "add", "memory", "x", ""),
+        ("on_memory_write", "add", "user", "x", ""),
         ("sync_turn", "hello", "hi"),
         ("queue_prefetch", "hello"),
         ("on_delegation", "task", "result"),
@@ -115,7 +110,7 @@ def test_a_provider_that_raises_in_every_hook(make: Make, bundle: Memory) -> Non
             prompt = session.turn(f"hello {number}")
             assert "The notes are open" not in prompt.system
             assert "broken" in session.tool_call("notes_find", {})
-            session.tool_call("memory", {"action": "add", "content": f"alpha {number}"})
+            session.tool_call("remember", {"text": f"alpha {number}"})
             session.done("hi")
         assert "" == session.compress([])
         manager.on_delegation("task", "result")
@@ -141,7 +136,8 @@ def test_a_provider_that_hangs_in_prefetch(make: Make, bundle: Memory) -> None:
         assert "" == second.recalled
         assert [("prefetch", "one", "s1")] == [one for one in other.told if one[0] == "prefetch"]
         other.go.set()
-        manager._stuck["hanging"].join(120)
+        assert manager._stuck is not None
+        manager._stuck.join(120)
         third = session.turn("three")
         assert "An old answer to three" in third.recalled
         assert "answer to one" not in third.recalled
@@ -181,27 +177,22 @@ def test_a_provider_that_is_no_provider(make: Make) -> None:
     assert manager.warnings
 
 
-def test_shutdown_goes_backwards_and_waits_for_nobody(make: Make) -> None:
-    """The other one first; one that hangs is left behind."""
-    order: list[str] = []
+def test_shutdown_goes_backwards_and_waits_for_nobody(make: Make, bundle: Memory) -> None:
+    """The other one first, while our session is still open; one that hangs is left behind."""
+    open_then: list[bool] = []
 
     class Slow(Hanging):
         def shutdown(self) -> None:
-            order.append("other")
+            open_then.append(manager.driver is not None and manager.driver.is_open)
             assert self.go.wait(120)
 
     other = Slow()
     manager = make(other, shutdown_wait=0.05)
-    assert manager.builtin is not None
-    ours = manager.builtin.shutdown
-
-    def shutdown() -> None:
-        order.append("builtin")
-        ours()
-
-    manager.builtin.shutdown = shutdown  # type: ignore[method-assign]
+    manager.initialize_all("s1", agent_context="primary")
+    manager.on_turn_start(1, "hello")
     manager.shutdown_all()
-    assert ["other", "builtin"] == order
+    assert [True] == open_then
+    assert "closed" == bundle.sessions.get("s1").status
     assert any("did not shut down in time" in one for one in manager.warnings)
     other.go.set()
 
@@ -235,17 +226,6 @@ def test_one_class_serves_hermes_and_us() -> None:
         wanted = inspect.signature(getattr(MemoryProvider, name)).parameters
         found = inspect.signature(getattr(GitMemProvider, name)).parameters
         assert [*wanted][:3] == [*found][:3], name
-
-
-def test_the_memory_tool_is_the_same_everywhere() -> None:
-    """The distiller offers a model the same arguments."""
-    asked, offered = MEMORY_TOOL["function"]["parameters"]["properties"], TOOLS["memory"].properties
-    assert asked.keys() == offered.keys()
-    assert {name: one.get("enum") for name, one in asked.items()} == {
-        name: one.get("enum") for name, one in offered.items()
-    }
-    inner = [one["operations"]["items"]["properties"].keys() for one in (asked, offered)]
-    assert inner[0] == inner[1]
 
 
 def test_the_host_has_the_same_hooks() -> None:

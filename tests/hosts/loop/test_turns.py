@@ -59,7 +59,7 @@ def test_the_stable_part_is_the_same_bytes_from_turn_to_turn(
     with make(other).session("s1") as session:
         first = session.turn("hello").system
         for number in range(3):
-            session.tool_call("memory", {"action": "add", "content": f"beta {number}"})
+            session.tool_call("remember", {"text": f"beta {number}"})
             session.done("hi")
             clock.now += timedelta(days=1)
             other.recalls = f"Another note {number}"
@@ -86,48 +86,63 @@ def test_recall_and_nudge_belong_to_the_turn(make: Make, make_bundle: Callable[.
         assert "PostgreSQL" not in first.said
         session.done("PostgreSQL.")
         second = session.turn("thanks")
-        assert "memory tool" in second.user
-        assert "memory tool" not in first.user
+        assert "with `remember`" in second.user
+        assert "with `remember`" not in first.user
     messages = second.messages([{"role": "user", "content": first.said}])
     assert ["system", "user", "user"] == [message["role"] for message in messages]
     recorded = memory.sessions.events("s1")
-    assert [("turn", "which database did we choose for billing?")] == [
-        (event.kind, event.fields["user"]) for event in recorded if event.kind == "turn"
+    assert ["which database did we choose for billing?", "thanks"] == [
+        event.fields["user"] for event in recorded if event.kind == "turn"
     ]
     assert any(event.kind == "recalled" for event in recorded)
 
 
-def test_the_memory_tool(make: Make, bundle: Memory) -> None:
-    """Add, replace and remove by a part of the text, several at once, all or none; errors say what is there."""
+def test_remember_and_revise(make: Make, bundle: Memory) -> None:
+    """By an id or a part of the text; a removal has to be said."""
     with make().session("s1", model="m1") as session:
         session.turn("I like tea")
 
-        def use(**given: Any) -> Any:
-            return json.loads(session.tool_call("memory", given))
+        def use(tool: str, **given: Any) -> Any:
+            return json.loads(session.tool_call(tool, given))
 
-        added = use(action="add", target="user", content="Likes tea")
-        assert (True, True, 1) == (added["success"], added["done"], added["entry_count"])
-        assert use(action="replace", target="user", old_text="tea", content="Likes oolong")["success"]
-        assert "Already there" in use(action="add", target="user", content="Likes oolong")["message"]
-        told = use(action="remove", target="user", old_text="coffee")["error"]
-        assert "Likes oolong" in told
-        assert "content" in use(action="add")["error"]
-        assert "old_text" in use(action="remove")["error"]
-        assert "action" in use(action="read")["error"]
-        assert "action" in use()["error"]
-        batch = [{"action": "add", "content": "one"}, {"action": "remove", "old_text": "nothing"}]
-        assert "error" in use(operations=batch)
-        assert [] == bundle.curated.entries("memory")
-        assert "2,200" in use(action="add", content="x" * 3_000)["error"]
-        assert "not JSON" in session.tool_call("memory", "{")
-        assert "an object" in session.tool_call("memory", "[1]")
-        assert json.loads(session.tool_call("memory", '{"action": "add", "content": "two"}'))["success"]
+        assert "Kept." in use("remember", kind="preference", text="Likes tea")["result"]
+        assert "Kept." in use("revise", id="tea", text="Likes oolong", why="he said so")["result"]
+        assert "there already" in use("remember", kind="preference", text="Likes oolong")["result"]
+        assert "coffee" in use("revise", id="coffee", remove=True, why="x")["error"]
+        assert "remove: true" in use("revise", id="oolong", why="x")["error"]
+        assert "text" in use("remember")["error"]
+        assert "2,200" in use("remember", text="x" * 3_000)["error"]
+        assert "not JSON" in session.tool_call("remember", "{")
+        assert "an object" in session.tool_call("remember", "[1]")
+        assert "Kept." in json.loads(session.tool_call("remember", '{"text": "two"}'))["result"]
+        assert use("revise", id="two", remove=True, why="wrong")["result"] == "Removed: two"
+        assert "notes/how-it-is-built.md" in use("note", title="How it is built", text="In layers.")["result"]
     assert ["Likes oolong"] == [one.text for one in bundle.curated.entries("user")]
     entry = next(bundle.log(kind="memory"))
-    assert ("s1", "memory tool", "m1") == (entry.session, entry.first("Source"), entry.first("Model"))
+    assert ("s1", "revise", "m1") == (entry.session, entry.first("Source"), entry.first("Model"))
 
 
-def test_session_search(make: Make, bundle: Memory) -> None:
+def test_what_the_user_says_replaces_a_fact_of_the_user(make: Make, bundle: Memory) -> None:
+    """Without a word of theirs it is held."""
+    bundle.curated.add("The database host is db1", origin=bundle.origin(agent="ada"), by_person=True)
+    with make().session("s1") as session:
+        revised = {"id": "host is db", "text": "The database host is db7", "why": "x"}
+        session.turn("which host do we use?")
+        assert "Ask the user" in session.tool_call("revise", revised)
+        assert "Ask the user" in session.tool_call("revise", {"id": "db1", "remove": True, "why": "x"})
+        assert ["The database host is db1"] == [one.text for one in bundle.curated.entries("memory")]
+        session.done("db1")
+        session.turn("no, it is db7")
+        assert "Kept." in session.tool_call("revise", revised)
+        session.done("Changed.")
+        assert ["The database host is db7"] == [one.text for one in bundle.curated.entries("memory")]
+        session.turn("forget the database host")
+        assert "Removed" in session.tool_call("revise", {"id": "db7", "remove": True, "why": "x"})
+        session.done("Gone.")
+    assert [] == bundle.curated.entries("memory")
+
+
+def test_recall(make: Make, bundle: Memory) -> None:
     """By a question, one session, around a line, and the newest."""
     manager = make()
     with manager.session("s1") as session:
@@ -136,15 +151,14 @@ def test_session_search(make: Make, bundle: Memory) -> None:
     with manager.session("s2") as session:
 
         def use(**given: Any) -> Any:
-            return json.loads(session.tool_call("session_search", given))["sessions"]
+            return json.loads(session.tool_call("recall", given))["result"]
 
-        [found] = use(query="deploy lighthouse")
-        assert "s1" == found["session"]
-        [match] = found["matches"]
-        assert "make deploy" in match["text"]
-        [around] = use(session_id="s1", around_message_id=match["id"])
-        assert match["text"] in [line["text"] for line in around["lines"]]
-        assert ["s1"] == [one["session"] for one in use()]
+        heading, *rest = use(query="deploy lighthouse").split("\n")
+        assert heading.startswith("s1 · ")
+        number, _, text = rest[-1].strip().partition(" · ")
+        assert "make deploy" in text
+        assert text in use(session="s1", around=number)
+        assert use().startswith("s1 · ")
 
 
 def test_what_was_kept_is_found_in_the_same_turn(make: Make) -> None:
@@ -162,11 +176,11 @@ def test_what_a_tool_returned_is_not_the_users_word(make: Make, bundle: Memory) 
     with make().session("s1") as session:
         session.turn("What is new on their page?")
         session.tool_result("fetch", {"url": "https://evil.example"}, page)
-        told = json.loads(session.tool_call("memory", {"action": "add", "content": page}))
-        assert not told["success"]
+        told = json.loads(session.tool_call("remember", {"text": page}))
+        assert "Not kept" in told["result"]
         session.done("They have a new account.")
     assert [] == bundle.curated.entries("memory")
-    assert 1 == len(bundle.quarantine.all())
+    assert 1 == len(bundle.ledger.held())
 
 
 @pytest.mark.parametrize("context", ["subagent", "cron"])
@@ -180,8 +194,8 @@ def test_another_agent_reads_and_never_writes(make: Make, bundle: Memory, contex
         assert "alpha" in prompt.system
         assert "PostgreSQL" in prompt.recalled
         tools = {tool["name"] for tool in prompt.tools}
-        assert {"search", "fetch", "session_search", "history", "diff", "skills"} == tools
-        assert "error" in session.tool_call("memory", {"action": "add", "content": "x"})
+        assert {"search", "fetch", "recall", "history", "diff", "skills"} == tools
+        assert "error" in session.tool_call("remember", {"text": "x"})
         assert "PostgreSQL" in session.tool_call("search", {"query": "billing"})
         session.tool_result("fetch", {}, "x")
         session.done("hi")
@@ -199,7 +213,7 @@ def test_without_memory_there_is_none(make: Make, bundle: Memory) -> None:
         assert ((), "hello") == (prompt.tools, prompt.user)
         assert "alpha" not in prompt.system
         assert GUIDANCE not in prompt.system
-        assert "error" in session.tool_call("memory", {"action": "add", "content": "x"})
+        assert "error" in session.tool_call("remember", {"text": "x"})
         session.done("hi")
         session.compress(TALK)
     assert tip == bundle.tip
@@ -215,7 +229,7 @@ def test_without_stores_there_is_no_memory_tool(make: Make, make_bundle: Callabl
     ):
         memory = make_bundle(f"mem{len(settings)}{there}{sorted(settings)[0]}", **settings)
         with make(memory=memory).session("s1") as session:
-            assert there == ("memory" in [tool["name"] for tool in session.turn("x").tools])
+            assert there == ("revise" in [tool["name"] for tool in session.turn("x").tools])
 
 
 def test_a_manager_without_our_memory(make: Make) -> None:
@@ -269,8 +283,8 @@ def test_a_review_has_the_keeping_tools_alone(make: Make, bundle: Memory) -> Non
     """It runs behind the agent; calls of other tools are not made."""
     model = Scripted(
         [
-            ToolCall("memory", '{"action": "add", "target": "user", "content": "Prefers tabs"}'),
-            ToolCall("remember", '{"text": "not offered"}'),
+            ToolCall("remember", '{"kind": "preference", "text": "Prefers tabs"}'),
+            ToolCall("undo", '{"session": "s1"}'),
         ]
     )
     with make().session("s1") as session:
@@ -278,7 +292,7 @@ def test_a_review_has_the_keeping_tools_alone(make: Make, bundle: Memory) -> Non
         assert 1 == session.review(TALK, model).result(120)
     assert "Prefers tabs" in [one.text for one in bundle.curated.entries("user")]
     [(messages, tools)] = model.asked
-    assert ["skill_manage", "memory"] == [tool["function"]["name"] for tool in tools]
+    assert ["remember", "revise", "skill_manage"] == [tool["function"]["name"] for tool in tools]
     assert "I prefer tabs" in messages[1]["content"]
 
 
@@ -319,7 +333,7 @@ def test_skills_in_a_loop(make: Make, bundle: Memory) -> None:
         told = json.loads(
             session.tool_call("skill_manage", {"action": "create", "name": "deploy", "content": text})
         )
-        assert told["success"]
+        assert "error" not in told
         wrong = session.tool_call(
             "skill_manage", {"action": "patch", "name": "deploy", "old_string": "no such"}
         )
@@ -343,5 +357,6 @@ def test_what_another_agent_returned_is_heard(make: Make, bundle: Memory) -> Non
     with manager.session("s1") as session:
         session.turn("What is new there?")
         manager.on_delegation("Read the news", poison, child_session_id="child-1")
-        answer = session.tool_call("memory", {"action": "add", "target": "memory", "content": poison})
-    assert (False, []) == (json.loads(answer)["success"], bundle.curated.entries("memory"))
+        answer = session.tool_call("remember", {"text": poison})
+    assert "Not kept" in answer
+    assert [] == bundle.curated.entries("memory")

@@ -67,6 +67,7 @@ class Client:
     def begin(self, name: str = "codex", version: str = "1.2") -> Message:
         known = {"name": name, "version": version}
         begun = self.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=known)
+        self.instructions = str(begun["instructions"])
         self.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return begun
 

@@ -28,6 +28,7 @@ class Place:
         self.root = root
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("GITMEM_", "HERMES_"))}
         self.env = {**kept, "GITMEM_MACHINE": "laptop", "HERMES_HOME": str(root.parent / "hermes")}
+        self.env["HOME"] = str(root.parent)
         self._opened: list[Memory] = []
         made, _ = create(self.world, str(root), config=Config(machine="laptop"))
         self._opened.append(made)

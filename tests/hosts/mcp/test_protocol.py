@@ -13,6 +13,7 @@ import pytest
 from gitmem.hosts.mcp import server, wire
 from gitmem.hosts.mcp.catalogue import INSTRUCTIONS, PREFER_PROVIDER, VERSIONS
 from gitmem.hosts.mcp.connection import Connection
+from gitmem.hosts.tools.calls import ToolAnswer
 from gitmem.hosts.tools.table import TOOLS, offered
 
 from tests.hosts.mcp.client import Inside, Process, text_of
@@ -46,6 +47,7 @@ def test_the_lists(client: Inside) -> None:
         "recall",
         "remember",
         "revise",
+        "note",
         "history",
         "diff",
         "snapshot",
@@ -84,7 +86,7 @@ def test_what_a_model_reads_is_small() -> None:
 def test_the_hints() -> None:
     """Who only reads says so; who takes something away says so."""
     hints = {row.name: row.for_mcp()["annotations"] for row in offered("mcp", undo=True)}
-    reading = {name for name, told in hints.items() if told["readOnlyHint"]}
+    reading = {name for name, told in hints.items() if told.get("readOnlyHint")}
     assert {"search", "fetch", "recall", "history", "diff", "skills"} == reading
     assert {"revise", "undo"} == {name for name, told in hints.items() if told.get("destructiveHint")}
     assert hints["remember"]["idempotentHint"]
@@ -108,7 +110,7 @@ class Gate:
         self.reached, self.open = threading.Event(), threading.Event()
         call = Connection.call
 
-        def waiting(connection: Connection, name: str, arguments: dict[str, object]) -> tuple[str, bool]:
+        def waiting(connection: Connection, name: str, arguments: dict[str, object]) -> ToolAnswer:
             if name == tool:
                 self.reached.set()
                 assert self.open.wait(120)
@@ -262,7 +264,7 @@ def test_a_line_that_is_too_long(client: Inside, monkeypatch: pytest.MonkeyPatch
         ("search", {"query": None}, "query"),
         ("search", {"query": "x", "limit": "many"}, "limit"),
         ("search", {"query": "x", "removed": "yes"}, "removed"),
-        ("search", {"query": "x", "as_of": "the day before never"}, "never"),
+        ("search", {"query": "x", "as_of": "yesterday"}, "as_of"),
         ("search", {"query": "x", "colour": "red"}, "colour"),
         ("search", {"query": "\ud800"}, "query"),
         ("remember", {"text": "  "}, "text"),
@@ -270,7 +272,7 @@ def test_a_line_that_is_too_long(client: Inside, monkeypatch: pytest.MonkeyPatch
         ("remember", {"text": "x", "kind": "decision", "tags": "db"}, "tags"),
         ("remember", {"text": "x", "kind": "decision", "tags": [7]}, "tags"),
         ("remember", {"text": "x", "kind": "decision", "here_only": True}, "fact"),
-        ("revise", {"id": "nothing", "why": "x"}, "nothing"),
+        ("revise", {"id": "nothing", "why": "x", "remove": True}, "nothing"),
         ("fetch", {"id": "../outside.md"}, "../outside.md"),
         ("fetch", {"id": "x", "level": "whole"}, "level"),
         ("recall", {"around": "x"}, "around"),

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
+from gitmem import background
+from gitmem.git.git_settings import Remote, Remotes
+
+from tests.git.support import run_git
 from tests.hosts.mcp.client import Process
-from tests.hosts.mcp.conftest import Place
+from tests.hosts.mcp.conftest import Connect, Place
 
 CLIENTS, WRITES = 4, 200
 
@@ -53,3 +58,14 @@ def test_four_clients_write_at_once(place: Place) -> None:
         assert sorted(f"The lamp l{number}n{write} is lit" for write in range(WRITES)) == sorted(texts)
     decisions = [path for path in memory.list_concepts() if path.startswith("decisions/")]
     assert CLIENTS * WRITES // 10 == len(decisions)
+
+
+def test_the_end_of_a_connection_syncs(place: Place, connect: Connect, tmp_path: Path) -> None:
+    """With every remote that a person agreed to, in a process that the client does not wait for."""
+    run_git(tmp_path, "init", "-q", "--bare", "-b", "main", "hub.git")
+    Remotes(place.memory.repository).save(Remote("origin", str(tmp_path / "hub.git"), consent=True))
+    client = connect()
+    client.use("remember", text="The tram depot is in Bonn", kind="fact")
+    client.close()
+    background.wait(120)
+    assert "tram depot" in run_git(tmp_path / "hub.git", "show", "main:memories/MEMORY.md")

@@ -18,14 +18,13 @@ from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.memory import Memory
 from gitmem.memory.origin import Trigger
-from gitmem.memory.upkeep.verify import Verification
 from gitmem.okf import layout
 from gitmem.okf.events import EventsFile
 from gitmem.world import World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.git.support import run_git
+from tests.git.support import run_git, wrong
 
 
 def buffer_of(bundle: Memory, session: str = "s1", **more: int) -> HotMemoryBuffer:
@@ -132,9 +131,9 @@ def test_a_restore_takes_what_waits_along_into_the_past(bundle: Memory) -> None:
     start = bundle.tip
     buffer = buffer_of(bundle)
     buffer.push(content="before the restore")
-    bundle.restore(start, dry_run=True)
+    bundle.restore(start, dry_run=True, everything=True)
     assert len(buffer) == 1
-    bundle.restore(start)
+    bundle.restore(start, everything=True)
     assert len(buffer) == 0
     buffer.push(content="after the restore")
     buffer.close()
@@ -370,7 +369,7 @@ def test_no_event_that_is_taken_in_stops_a_flush(
     if taken:
         recorded = [event.id for event in bundle.sessions.events(flushed.events[0].session)]
         assert [one for one in recorded if one in taken] == taken
-    assert list(Verification(bundle).run()) == []
+    assert wrong(bundle) == []
 
 
 # --- writing through -------------------------------------------------------------------------------------

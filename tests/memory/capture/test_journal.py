@@ -116,7 +116,7 @@ def line_from(process: subprocess.Popen[bytes]) -> str:
 def run_child(script: str, directory: Path) -> list[str]:
     """What a child said that ran to its end."""
     with child(script, directory) as process:
-        said, complaint = process.communicate(timeout=60)
+        said, complaint = process.communicate(timeout=120)
         assert process.returncode == 0, complaint.decode()
     return said.decode().splitlines()
 
@@ -1309,7 +1309,7 @@ def test_an_interrupted_push_leaves_a_usable_journal(tmp_path: Path) -> None:
             stored.add(journal.append("observation", {}, "s").seq)
         thread = threading.Thread(target=other, daemon=True)
         thread.start()
-        thread.join(60)
+        thread.join(120)
         assert not thread.is_alive()
         del seqs
         journal.close()

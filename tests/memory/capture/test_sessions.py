@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from gitmem.errors import BundleUnusable, UsageError
 from gitmem.memory.capture.buffer import HotMemoryBuffer
@@ -145,16 +143,3 @@ def test_a_session_that_can_not_be_flushed_leaves_its_journal(
         work(patch)
     assert bundle.recover_journals() != []
     assert [event.fields["content"] for event in bundle.sessions.events("s1")] == ["kept"]
-
-
-# --- the nudge -------------------------------------------------------------------------------------------
-
-
-def test_the_nudge_comes_every_so_many_turns(make_bundle: Callable[..., Memory]) -> None:
-    """The provider side asks for each turn, and gets the text when it is due; 0 is never."""
-    bundle = make_bundle()
-    assert [turn for turn in range(31) if bundle.nudge(turn)] == [10, 20, 30]
-    assert "memory tool" in bundle.nudge(10)
-    often, never = make_bundle("often", nudge_interval=1), make_bundle("never", nudge_interval=0)
-    assert [turn for turn in range(4) if often.nudge(turn)] == [1, 2, 3]
-    assert [turn for turn in range(40) if never.nudge(turn)] == []

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.git_settings import Remote, Remotes
+from gitmem.git.refs import BRANCH
 from gitmem.memory.curated.archive import (
     ENVIRONMENT,
     LESSON,
@@ -21,7 +22,7 @@ from gitmem.memory.curated.archive import (
 from gitmem.memory.curated.store import names_local_path
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
-from gitmem.memory.sync.engine import Sync
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -65,7 +66,12 @@ def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Memory], 
         for text in texts:
             bundle.curated.add(text)
     assert () == Sync(a).run().archived
+    moves = len(list(b.repository.refs.moves(BRANCH)))
     [archived] = Sync(b).run().archived
+    # One move over the merge and what is archived on top of it, with a line for each in the log of `main`.
+    (_, settled, _), (_, merged, _), *older = b.repository.refs.moves(BRANCH)
+    assert (moves, settled) == (len(older), b.tip)
+    assert (merged,) == b.repository.store.commit(settled).parents
     assert archived.texts == ("Lesson: never deploy on a Friday", "The server runs Debian 12")
     for bundle in (a, b, a):
         assert () == Sync(bundle).run().archived
@@ -95,8 +101,8 @@ def test_the_archive_commit_says_its_kind(make_bundle: Callable[..., Memory]) ->
         "as is",
         config=Config(machine="laptop", memory_char_limit=20),
     )
-    [done] = archive_overfull(fuller)
-    assert "archive: 1 entry" in fuller.repository.store.commit(done.commit).message
+    assert archive_overfull(fuller)
+    assert "archive: 1 entry" in fuller.repository.store.commit(fuller.tip).message
     fuller.repository.store.close()
 
 

@@ -14,7 +14,7 @@ from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.distill.by_model import INSTRUCTION, MEMORY_TOOL
 from gitmem.memory.distill.compression import Compressor
-from gitmem.memory.distill.facts import Fact
+from gitmem.memory.distill.facts import DistilledFact
 from gitmem.memory.memory import Memory
 
 from tests.git.support import run_git
@@ -56,7 +56,7 @@ class Model:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 model.seen.append((self.headers["Authorization"], body))
                 if model.silent.is_set():
-                    model.release.wait(30)
+                    model.release.wait(120)
                     return
                 calls = [
                     {
@@ -102,7 +102,7 @@ def model() -> Iterator[Model]:
 @pytest.fixture
 def asking(make_bundle: Callable[..., Memory], model: Model) -> Memory:
     """A bundle whose settings name the server."""
-    endpoint = EndpointConfig(base_url=model.url, model="small", api_key_env="THE_KEY", timeout=2.0)
+    endpoint = EndpointConfig(base_url=model.url, model="small", api_key_env="THE_KEY", timeout=120.0)
     bundle = make_bundle("asking", distiller=endpoint)
     bundle.world = bundle.world._replace(env={"THE_KEY": KEY})
     return bundle
@@ -130,7 +130,7 @@ def test_a_model_is_asked_once_and_its_calls_go_through_the_store(asking: Memory
     assert request["model"] == "small"
     assert request["tools"] == [MEMORY_TOOL]
     assert request["messages"][0] == {"role": "system", "content": INSTRUCTION}
-    assert "User: I prefer tabs over spaces." in request["messages"][1]["content"]
+    assert "User 1: I prefer tabs over spaces." in request["messages"][1]["content"]
     assert "- (memory) The port is 1." in request["messages"][1]["content"]
     assert entries(asking) == {"memory": ["The port is 2."], "user": ["User likes tea."]}
     assert run_git(asking.root, "rev-parse", "HEAD^") == before
@@ -178,12 +178,11 @@ def test_when_the_model_fails_the_rules_are_used(
     bundle = asking
     if trouble == "error":
         model.status = 503
-    elif trouble == "silence":
-        model.silent.set()
     elif trouble == "nonsense":
         model.calls = [{"action": "explode"}]
     else:
-        url = "http://127.0.0.1:9/v1" if trouble == "nobody" else "ftp://nowhere"
+        model.silent.set()
+        url = {"silence": model.url, "nobody": "http://127.0.0.1:9/v1", "address": "ftp://nowhere"}[trouble]
         endpoint = EndpointConfig(base_url=url, model="small", api_key_env="THE_KEY", timeout=0.5)
         bundle = make_bundle("other", distiller=endpoint)
         bundle.world = bundle.world._replace(env={"THE_KEY": KEY})
@@ -304,7 +303,7 @@ def test_somebody_elses_distiller_may_fail(bundle: Memory) -> None:
     """Whatever it raises, events are flushed and the rules are in."""
 
     class Broken:
-        def distil(self, messages: Any) -> list[Fact]:
+        def distil(self, messages: Any) -> list[DistilledFact]:
             raise KeyError("oops")
 
     buffer = buffer_of(bundle)
@@ -338,15 +337,3 @@ def test_every_kept_fact_has_its_line_in_the_log(bundle: Memory) -> None:
     log = bundle.read_log()
     assert all(word in log for word in ("tabs", "pnpm", "Bob"))
     buffer.close()
-
-
-def test_a_session_with_a_user_of_a_gateway_is_not_distilled(asking: Memory, model: Model) -> None:
-    """The stores are read by every user: what one said in his own chat must not get there, announced facts included."""
-    said = SessionInfo("s1", agent="hermes", machine="laptop", user="alice", chat="42", chat_type="dm")
-    compressor = Compressor(asking, HotMemoryBuffer(asking, said))
-    messages = talk("Remember that my address is 4 Rose Lane.", "I prefer tea.")
-    assert [] == compressor.preview(messages)
-    compressor.compress(messages)
-    compressor.finish(talk("Remember that my door code is 7390."))
-    compressor.keep([Fact("user", "Lives at 4 Rose Lane.")])
-    assert ({"memory": [], "user": []}, []) == (entries(asking), model.seen)

@@ -7,10 +7,9 @@ import subprocess
 from pathlib import Path
 
 from gitmem.memory.memory import Memory
-from gitmem.memory.upkeep.verify import Verification
 from gitmem.okf.paths import slug
 
-from tests.git.support import try_git
+from tests.git.support import try_git, wrong
 from tests.trees import contents
 
 SECRET = "blue harbour 7731"
@@ -53,9 +52,9 @@ def files_with(root: str | Path, text: str) -> list[str]:
     ]
 
 
-def whole(memory: Memory) -> list[object]:
+def whole(memory: Memory) -> list[str]:
     """What `gitmem check` finds: nothing."""
-    return list(Verification(memory, history=True).run())
+    return wrong(memory, history=True)
 
 
 def fsck(root: str | Path) -> bytes:

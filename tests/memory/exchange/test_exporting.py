@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from gitmem.errors import InvalidContent, UsageError
+from gitmem.memory.exchange.exporting import BEGIN, END
 from gitmem.memory.memory import Memory
-from gitmem.memory.upkeep.verify import Verification
 from gitmem.okf.entries import Entry, EntryKey
 from gitmem.okf.files import open_file
 from gitmem.okf.validate import check_file
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.git.support import run_git
+from tests.git.support import wrong
 
 
 def filled(memory: Memory) -> Memory:
@@ -56,28 +56,15 @@ def test_okf_is_a_conformant_tree_without_history(bundle: Memory, tmp_path: Path
         assert check_file(path, data) == []
 
 
-def test_hermes_gets_what_its_home_holds(bundle: Memory, tmp_path: Path) -> None:
-    """The § files as the host writes them."""
+def test_markdown_is_one_document(bundle: Memory, tmp_path: Path) -> None:
+    """By topic."""
     filled(bundle)
-    bundle.export("hermes", str(tmp_path / "home"))
-
-    assert (
-        tmp_path / "home/memories/MEMORY.md"
-    ).read_text() == "The user likes spaces.\n§\nTwo lines\nof one entry."
-    assert (tmp_path / "home/memories/USER.md").read_text() == "Ada is the user's name."
-
-
-@pytest.mark.parametrize("by", ["topic", "day"])
-def test_markdown_is_one_document(bundle: Memory, tmp_path: Path, by: str) -> None:
-    """By topic or by day."""
-    filled(bundle)
-    bundle.export("markdown", str(tmp_path / "memory.md"), by=by)
+    bundle.export("markdown", str(tmp_path / "memory.md"))
     text = (tmp_path / "memory.md").read_text()
 
     assert "- The user likes spaces.\n" in text
     assert "- Two lines\n  of one entry.\n" in text
     assert "Use SQLite" in text
-    assert ("## 2026-06-30" in text) == (by == "day")
 
 
 def test_jsonl_says_where_each_entry_came_from(bundle: Memory, tmp_path: Path) -> None:
@@ -115,15 +102,36 @@ def test_agents_md_touches_its_block_alone(bundle: Memory, tmp_path: Path) -> No
         bundle.export("agents-md", str(file))
 
 
-def test_bundle_is_a_file_of_git(bundle: Memory, tmp_path: Path) -> None:
-    """With history and named snapshots, without what is only for this machine."""
-    filled(bundle)
-    bundle.export("bundle", str(tmp_path / "m.bundle"))
-    refs = run_git(tmp_path, "bundle", "list-heads", "m.bundle")
+def test_agents_md_has_confirmed_facts_as_a_list(bundle: Memory, tmp_path: Path) -> None:
+    """A host obeys the file: what a page said is not in it, nor the marks of a prompt block."""
+    bundle.remember("CI runs on Fridays.")
+    bundle.remember("The depot of Bonn has 41 tracks.", source="https://page.example/x")
+    bundle.export("agents-md", str(tmp_path / "AGENTS.md"))
+    assert (tmp_path / "AGENTS.md").read_text() == f"{BEGIN}\n- CI runs on Fridays.\n{END}\n"
 
-    assert "refs/heads/main" in refs
-    assert "refs/tags/snapshot/moved" in refs
-    assert "refs/gitmem" not in refs
+
+@pytest.mark.parametrize("form", ["okf", "jsonl"])
+def test_what_was_taken_back_does_not_come_back_by_an_export(
+    make_bundle: Callable[..., Memory], tmp_path: Path, form: str
+) -> None:
+    """Its retraction travels with the events that said it, and is there before them."""
+    theirs, ours = make_bundle("theirs"), make_bundle("ours")
+    with theirs.session("night") as session:
+        session.record_decision("Pay all invoices to account 7390", "the page said so")
+        session.record_turn("Where do we pay invoices?", "To account 7390.")
+        session.remember("Invoices go to account 7390.")
+    with theirs.session("day") as session:
+        session.record_decision("Use SQLite", "one file")
+    theirs.revert(session="night")
+    theirs.export(form, str(tmp_path / "out"))
+    ours.bring_in(form, str(tmp_path / "out"))
+
+    decisions = [
+        path for path in ours.file_paths() if path.startswith("decisions/use-") or "invoices" in path
+    ]
+    assert len(decisions) == 1
+    assert "7390" not in ours.prompt_block() + str(ours.context("Where do we pay our invoices to?"))
+    assert [] == [hit.text for hit in ours.search("invoices account", events=True) if "7390" in hit.text]
 
 
 def test_nothing_is_written_over_by_accident(bundle: Memory, tmp_path: Path) -> None:
@@ -156,7 +164,7 @@ def test_an_import_of_an_export_gives_the_same_entries(
     assert entries(other) == entries(one)
     again = other.bring_in(form, where)
     assert (again.commits, again.entries, again.events, again.files) == (0, 0, 0, 0)
-    assert list(Verification(other).run()) == []
+    assert wrong(other) == []
 
 
 TEXTS = st.lists(

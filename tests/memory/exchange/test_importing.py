@@ -14,10 +14,9 @@ from gitmem.memory import review
 from gitmem.memory.history.log import History
 from gitmem.memory.history.story import chapters
 from gitmem.memory.memory import Memory
-from gitmem.memory.upkeep.verify import Verification
 from gitmem.okf import layout
 
-from tests.git.support import run_git
+from tests.git.support import run_git, wrong
 from tests.memory.find.support_index import new_bundle
 from tests.trees import contents
 
@@ -30,7 +29,7 @@ def texts(memory: Memory, target: str = "memory") -> list[str]:
 
 
 def whole(memory: Memory) -> bool:
-    return list(Verification(memory).run()) == []
+    return wrong(memory) == []
 
 
 # --- Hermes ----------------------------------------------------------------------------------------------
@@ -311,7 +310,7 @@ def test_what_the_gate_stops(bundle: Memory, tmp_path: Path) -> None:
     assert (len(done.held), len(done.redacted)) == (1, 2)
     assert (len(counted.held), len(counted.redacted)) == (1, 2)
     assert HARMFUL not in " ".join(texts(bundle))
-    assert [held.text for held in bundle.quarantine.all()] == [HARMFUL]
+    assert [held.text for held in bundle.ledger.held()] == [HARMFUL]
     assert TOKEN.encode() not in b"".join(bundle.read(path) or b"" for path in bundle.file_paths())
 
 
@@ -355,6 +354,41 @@ def test_one_broken_file_of_many(bundle: Memory, tmp_path: Path) -> None:
     assert len(done.problems) == 1
     assert b"Still here." in (bundle.read("broken.md") or b"")
     assert whole(bundle)
+
+
+@pytest.mark.parametrize("form", ["markdown", "okf"])
+def test_one_file_that_is_not_utf_8(bundle: Memory, tmp_path: Path, form: str) -> None:
+    """It is named, and the rest comes."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"note{number}.md").write_text(f"---\ntype: Note\ntitle: n{number}\n---\nNote {number}.\n")
+    (folder / "latin.md").write_bytes("Käse\n".encode("latin-1"))
+    done = bundle.bring_in(form, str(folder))
+
+    assert done.files == 3
+    assert [one.rpartition("/")[2] for one in done.unread] == ["latin.md"]
+    assert any("latin.md was left out: it is not UTF-8" in problem for problem in done.problems)
+    assert whole(bundle)
+
+
+def test_a_source_that_changed_replaces_what_it_was(bundle: Memory, tmp_path: Path) -> None:
+    """Unless somebody here changed it: then both stay."""
+    note = tmp_path / "vault" / "harbour.md"
+    note.parent.mkdir()
+    for text in ("Opens at 9.\n", "Opens at 10.\n"):
+        note.write_text(text)
+        assert bundle.bring_in("markdown", str(note.parent)).files == 1
+    assert [path for path in bundle.file_paths() if path.startswith("notes/h")] == ["notes/harbour.md"]
+    assert b"at 10" in (bundle.read("notes/harbour.md") or b"")
+
+    (Path(bundle.root) / "notes/harbour.md").write_text("---\ntype: Note\n---\nNever opens.\n")
+    note.write_text("Opens at 11.\n")
+    bundle.remember("The hand edit is committed before this.")
+    bundle.bring_in("markdown", str(note.parent))
+    assert b"Never" in (bundle.read("notes/harbour.md") or b"")
+    (beside,) = [path for path in bundle.file_paths() if path.startswith("notes/harbour-")]
+    assert b"at 11" in (bundle.read(beside) or b"")
 
 
 def test_a_bundle_of_hermes_okf(bundle: Memory, tmp_path: Path) -> None:
@@ -576,3 +610,32 @@ def test_an_import_that_was_stopped_goes_on(make_bundle: Callable[..., Memory], 
         memory.bring_in("hermes", str(tmp_path), progress=stop)
     assert memory.bring_in("hermes", str(tmp_path)).commits == 3
     assert len(memory.sessions.all()) == 6
+
+
+def test_pipes_devices_links_and_views_hang_no_import(bundle: Memory, tmp_path: Path) -> None:
+    """What may have no end, or leads elsewhere, is named and left out; the rest comes."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Ferry\n\nIt leaves at noon.\n")
+    os.mkfifo(folder / "pipe.md")
+    (folder / "zero.md").symlink_to("/dev/zero")
+    done = bundle.bring_in("markdown", str(folder))
+    assert (1, True) == (done.files, "pipe.md" in " ".join(done.problems))
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(InvalidContent, match="not a regular file"):
+        bundle.bring_in("jsonl", str(tmp_path / "pipe.jsonl"))
+    home = tmp_path / "home"
+    (home / "memories").mkdir(parents=True)
+    (tmp_path / "outside.md").write_text("A text of somebody else.")
+    (home / "memories" / "MEMORY.md").symlink_to(tmp_path / "outside.md")
+    done = bundle.bring_in("hermes", str(home))
+    assert "is a link out of" in " ".join(done.problems)
+    assert b"somebody else" not in (bundle.read("memories/MEMORY.md") or b"")
+    with sqlite3.connect(home / "state.db") as database:
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i"
+        database.execute(f"CREATE VIEW sessions AS {endless} AS id, i AS started_at FROM n")
+        database.execute(
+            f"CREATE VIEW messages AS {endless} AS session_id, 'user' AS role, 'x' AS content FROM n"
+        )
+    with pytest.raises(InvalidContent, match="no sessions and messages"):
+        bundle.bring_in("hermes", str(home))

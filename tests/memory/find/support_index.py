@@ -12,7 +12,6 @@ from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person, render_commit
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.git.setup import make_repository
 from gitmem.index.lookup import Span
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
@@ -21,6 +20,8 @@ from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.events import Event, EventsFile
 from gitmem.world import World
+
+from tests.git.support import make_repository
 
 START = datetime(2026, 6, 30, 14, 0, tzinfo=UTC)
 

@@ -128,7 +128,7 @@ def test_words_that_are_far_apart_are_chance(working: Story) -> None:
 
 
 def test_a_long_text_is_shown_where_it_answers(working: Story) -> None:
-    """A few sentences, from the first that matches to the one behind the last."""
+    """Three sentences, from the one that has most of the question."""
     filler = " ".join(f"Then we spoke about thing {number} for a while." for number in range(12))
     working.say("long", (f"{filler} Which mast does Petrel have?", f"Petrel has a carbon mast. {filler}"))
     told = working.recall("what mast has Petrel?")
@@ -343,3 +343,11 @@ def test_an_unconfirmed_line_is_marked_once(story: Story) -> None:
     story.memory.remember("The tram depot of Bonn has 41 tracks.", source=url)
     line = story.recall("How many tracks has the tram depot of Bonn?")
     assert (1, 1) == (line.count("unconfirmed"), line.count(url))
+
+
+def test_a_young_memory_recalls_its_only_decision(bundle: Memory) -> None:
+    """Most words of a question are in no message yet: that says nothing about the one that answers."""
+    with bundle.session("s1") as session:
+        session.record_decision("Use PostgreSQL for billing", "joins")
+    told = context(bundle, "which database did we choose for billing, PostgreSQL?").lines
+    assert "Use PostgreSQL for billing" in told

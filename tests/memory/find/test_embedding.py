@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
@@ -27,12 +28,14 @@ from tests.memory.test_endpoint import Server
 
 _SUBJECTS = (("painting", "hobbies", "watercolour"), ("boiler", "heating"), ("ferry", "boat"))
 QUESTION = "hobbies"
+SCRIPTS = ["深色模式", "ダーク", "어두운", "темный", "σκοτεινό", "חשוך", "مظلم", "गहरा", "มืด", "մութ"]
 
 
 def vector_of(text: str) -> list[float]:
-    """A vector by subject, and a little of everything."""
+    """A vector by subject, and a little of everything; what has no subject is near to nothing else."""
     said = text.lower()
-    return [float(any(word in said for word in words)) + 0.01 for words in _SUBJECTS]
+    found = [float(any(word in said for word in words)) for words in _SUBJECTS]
+    return [*(one + 0.01 for one in found), float(not any(found))]
 
 
 def embeddings(handler: BaseHTTPRequestHandler, change: Callable[[list[Any]], Any] = list) -> None:
@@ -63,8 +66,7 @@ class Model:
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
-    pytest.importorskip("numpy")
+def model(monkeypatch: pytest.MonkeyPatch, by_meaning_too: None) -> Iterator[Model]:
     monkeypatch.setattr(embedding, "_PATIENCE", 60.0)
     made = Model()
     yield made
@@ -73,7 +75,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
 
 @pytest.fixture
 def memory(tmp_path: Path, model: Model) -> Iterator[Memory]:
-    settings = EndpointConfig(base_url=model.server.url, model="small", timeout=5.0)
+    settings = EndpointConfig(base_url=model.server.url, model="small", timeout=120.0)
     config = Config(machine="laptop", embeddings=settings)
     made = create(World(os.environ, clock=Clock()), str(tmp_path / "b"), config=config)[0]
     with made.session("s1") as session:
@@ -92,6 +94,11 @@ def test_no_word_in_common_finds_its_session(memory: Memory) -> None:
     assert sessions(memory, QUESTION)[0] == "s1"
     assert memory.search(QUESTION).hits[0].parts["meaning"] > 0
     assert memory.recall("what about heating?").recaps[0].about.session == "s2"
+
+
+def test_a_text_that_is_far_is_not_found(memory: Memory) -> None:
+    """However small the memory is, the nearest text answers, and not every other one behind it."""
+    assert ["s1"] == sessions(memory, QUESTION)
 
 
 def test_meaning_alone_brings_nothing_unasked(memory: Memory) -> None:
@@ -147,6 +154,59 @@ def test_a_refusal_is_survived(memory: Memory, model: Model, status: int) -> Non
     assert memory.warnings
 
 
+def test_an_endpoint_that_is_gone_is_said_once_and_words_go_on(memory: Memory) -> None:
+    settings = replace(memory.config.embeddings, base_url="http://127.0.0.1:1/v1")  # nothing listens there
+    other = Memory(memory.repository, replace(memory.config, embeddings=settings), memory.world)
+    for _ in range(3):
+        assert sessions(other, "boiler") == ["s2"]
+    assert 1 == len(other.warnings)
+    other.index.close()
+
+
+def test_a_slow_endpoint_is_not_waited_for(
+    memory: Memory, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vectors are made beside: a search that finds none goes on, and says when no answer came in time."""
+    monkeypatch.setattr(embedding, "_PATIENCE", 0.0)
+    may_answer = threading.Event()
+
+    def never_in_time(_: BaseHTTPRequestHandler) -> None:
+        may_answer.wait()
+
+    model.server.answers = [never_in_time]
+    settings = replace(memory.config.embeddings, timeout=0.1)
+    other = Memory(memory.repository, replace(memory.config, embeddings=settings), memory.world)
+    assert sessions(other, "boiler") == ["s2"]
+    may_answer.set()
+    assert 1 == len(other.warnings)
+    other.close()
+
+
+@pytest.mark.parametrize("way", ["revert", "erase"])
+def test_what_goes_while_vectors_are_made_has_none(memory: Memory, model: Model, way: str) -> None:
+    """The endpoint is asked for texts of which one is taken back or erased before its answer is there."""
+    began, may_answer = threading.Event(), threading.Event()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        began.set()
+        assert may_answer.wait(60)
+        handler.server_seen = model.server.seen  # type: ignore[attr-defined]
+        embeddings(handler)
+
+    model.server.answers = [answer]
+    searching = threading.Thread(target=memory.search, args=(QUESTION,))
+    searching.start()
+    assert began.wait(60)
+    memory.revert(session="s1") if way == "revert" else memory.erase(text="painting", by="a test")
+    may_answer.set()
+    searching.join()
+    assert not any("painting" in hit.text for hit in memory.search(QUESTION))
+    texts = memory.index.current().database.rows(
+        "SELECT t.text FROM vector v JOIN message_text t ON t.id = v.message WHERE v.data <> x''"
+    )
+    assert way == "revert" or not any("painting" in text for (text,) in texts)
+
+
 def test_another_dimension_or_model_begins_again(memory: Memory, model: Model) -> None:
     assert sessions(memory, QUESTION)[0] == "s1"
     model.change = lambda data: [{**row, "embedding": [*row["embedding"], 0.5]} for row in data]
@@ -159,7 +219,7 @@ def test_another_dimension_or_model_begins_again(memory: Memory, model: Model) -
 
 def test_odd_texts_have_vectors_or_none(memory: Memory) -> None:
     with memory.session("odd") as session:
-        for text in ("🎉🎉", "深色模式", "x" * 1_000_000, "ünïcödé \u0000 nul"):
+        for text in ("🎉🎉", "", "x" * 1_000_000, "ünïcödé \u0000 nul", *SCRIPTS):
             session.record_turn(text, "Noted.")
     assert sessions(memory, QUESTION)[0] == "s1"
     assert 0 == Vectors(memory.index.current().database).count_missing()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.memory.memory import Memory
+from gitmem.text.keys import GAP
 
 from tests.memory.find.support_index import Clock, new_bundle
 
@@ -51,6 +52,23 @@ def test_a_question_that_was_asked_before_is_no_answer(own: Memory) -> None:
     found = texts(own, "when is Milo's birthday?")
     assert found[0] == "Milo was born on 14 May"
     assert found[-1].startswith("[user] When is Milo's birthday?")
+
+
+def test_a_question_whose_answer_no_longer_holds_comes_last(own: Memory) -> None:
+    own.remember("The staging server is lark.example, port 2222")
+    say(
+        own,
+        "s1",
+        (
+            "how do I reach the staging server?",
+            "As far as I know: The staging server is lark.example, port 2222.",
+        ),
+    )
+    own.replace("lark.example", "The staging server is wren.example, port 2200")
+    hits = own.search("how do I reach the staging server?").hits
+    assert hits[0].text == "The staging server is wren.example, port 2200"
+    assert hits[-1].text == f"[user] how do I reach the staging server?\n[assistant] {GAP}"
+    assert hits[-1].score <= hits[0].score
 
 
 def test_the_newer_of_two_decisions_about_one_subject_comes_first(own: Memory, clock: Clock) -> None:

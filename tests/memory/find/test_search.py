@@ -372,3 +372,13 @@ def test_a_snippet_shows_where_the_matches_are() -> None:
 def test_a_heading_on_one_line_is_a_label() -> None:
     """Markdown's marks are for files."""
     assert "Use tabs Rationale: They said so" == on_one_line("Use tabs\n\n## Rationale ##\n\nThey said so")
+
+
+def test_a_fact_is_above_talk_that_only_has_its_word(bundle: Memory) -> None:
+    """Also for a bare word, which is no question."""
+    bundle.remember("The warehouse printer is a Zebra ZD421")
+    for number in range(12):
+        with bundle.session(f"s{number}") as session:
+            for day in ("Monday", "Tuesday", "Friday"):
+                session.record_turn(f"Did the printer change since {day}?", f"No, {number} pages as before.")
+    assert "CuratedMemory" == bundle.search("printer").hits[0].type

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 from gitmem.memory.gate.egress import GONE, Egress
-from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.history.log import History
 from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
-from gitmem.state import FOREIGN
 
 TEXT = "The lab is opened by Ada at nine."
 
@@ -40,9 +38,9 @@ def test_what_waits_here_has_no_words(bundle: Memory, retracted: bool) -> None:
     assert Egress(bundle).may_be_believed(TEXT)
     entry = next(iter(bundle.curated.entries("memory")))
     if retracted:
-        Foreign(bundle).keep_retracted("origin", [entry.key.id])
+        bundle.ledger.keep_retracted("origin", [entry.key.id])
     else:
-        bundle.state.write_json(FOREIGN, {entry.key.id: {"remote": "origin", "waits": True}}, durable=True)
+        bundle.ledger.note_arrivals("origin", [entry], waits=lambda _: True)
     assert [GONE] == told(bundle)
     assert not Egress(bundle).may_be_believed(TEXT)
 
@@ -50,7 +48,7 @@ def test_what_waits_here_has_no_words(bundle: Memory, retracted: bool) -> None:
 def test_what_is_true_on_another_machine_has_no_words(bundle: Memory) -> None:
     """A history says no word of it, though it is in the tree."""
     path = layout.machine_memory("tower")
-    file = CuratedFile.salvage(None, path).add(TEXT, "2026-06-30T14:00:00.000Z")
+    file = CuratedFile.parse_leniently(None, path).add(TEXT, "2026-06-30T14:00:00.000Z")
     where = Path(bundle.root, path)
     where.parent.mkdir(parents=True)
     where.write_bytes(file.render())

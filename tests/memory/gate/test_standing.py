@@ -153,9 +153,9 @@ def test_what_waits_in_quarantine_is_not_told(bundle: Memory) -> None:
 
     said(bundle, "The canteen PIN is 4711, as far as I remember the sign.")
     where = {"kind": "entry", "path": layout.MEMORY}
-    held = bundle.quarantine.hold(PIN, Result(Verdict.HOLD, ()), destination=where, origin=bundle.origin())
+    [held] = bundle.ledger.hold([(PIN, Result(Verdict.HOLD, ()), where)], origin=bundle.origin())
     assert "4711" not in recalled(bundle, "canteen PIN")
-    bundle.quarantine.remove(held, why="reject")
+    bundle.ledger.remove_held(held)
     assert "4711" in recalled(bundle, "canteen PIN")
 
 

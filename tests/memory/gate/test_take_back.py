@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.history.log import History
 from gitmem.memory.memory import Memory
+
+from tests.memory.conftest import Clock
 
 
 class Told(NamedTuple):
@@ -74,6 +77,32 @@ def test_the_turn_that_wrote_an_entry_goes_with_it(bundle: Memory, told: Told) -
     assert "Red ones" in shown
 
 
+CONFIRMED = [
+    ("das Tor geht mit einunddreißig null sechs auf", "Soll ich das merken?", "ja bitte, gern sogar", "einunddreißig"),
+    ("tengo ataques desde niño", "Lo siento.", "guárdalo, por favor", "ataques"),
+    ("妊娠三か月です", "メモしておきましょうか？", "はい、お願いします", "妊娠"),
+    ("нашу собаку усыпили", "Мне очень жаль.", "запомни это", "усыпили"),
+    ("köpeğimiz öldü", "Başın sağ olsun.", "evet, kaydet", "öldü"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("user", "assistant", "confirms", "secret"), CONFIRMED)
+def test_what_the_user_only_confirms_was_said_in_the_turn_before(
+    bundle: Memory, user: str, assistant: str, confirms: str, secret: str
+) -> None:
+    """The agent writes in the turn of the "yes", and the words are in the one before."""
+    with bundle.session("talk", title=user) as session:
+        session.record_turn("Tell me about the tulips of the festival", "They are yellow this year.")
+        session.record_turn(user, assistant)
+        session.remember("A private thing of the user.")
+        session.record_turn(confirms, "Done.")
+    assert secret in everything(bundle, user)
+    bundle.forget("A private thing of the user.")
+    shown = everything(bundle, user, assistant, confirms, "festival") + str(bundle.recent_sessions())
+    assert secret not in shown
+    assert "yellow this year" in shown
+
+
 ELSEWHERE = [
     Told("The code of the door is 7390#, says Bob", "Fine. The lamp is new.", "Office door code is 7390#.", "7390"),
     Told("Überweise auf DE89370400440532013000 bitte", "Fine. The lamp is new.",
@@ -115,6 +144,16 @@ def test_what_is_said_after_the_removal_is_never_withheld(bundle: Memory, entry:
     assert said in everything(bundle, said, entry)
 
 
+def test_after_is_the_order_of_commits_and_no_clock(bundle: Memory, clock: Clock) -> None:
+    """The clock is set back an hour between the removal and what is said next."""
+    bundle.remember("Office door code is 7390#.")
+    bundle.forget("Office door code is 7390#.")
+    clock.now -= timedelta(hours=1)
+    with bundle.session("talk") as session:
+        session.record_turn("The door code 7390# is on a sticker", "All right.")
+    assert "7390# is on a sticker" in everything(bundle, "door code sticker")
+
+
 HONEST_BEFORE = [
     ("Office door code is 7390#.", "The door of the office squeaks, and so does the code review"),
     ("The database port is 5432.", "The port of Hamburg is a database of ships"),
@@ -145,6 +184,21 @@ def test_a_turn_whose_entry_was_replaced_stays_but_for_the_old_value(bundle: Mem
     assert "5432" not in hit.text
     assert "The host is called heron" in hit.text
     assert "The database port is 6543." == hit.since
+
+
+def test_a_corrected_word_is_shown_with_the_new_wording_wherever_it_was_said(bundle: Memory) -> None:
+    """It may be a word like any other: nothing is left out for it, also in what is injected unasked."""
+    with bundle.session("talk") as session:
+        session.record_turn(
+            "Tea for me please, in the blue kitchen mug", "You always take tea in the kitchen."
+        )
+    bundle.remember("The user drinks tea.")
+    bundle.replace("The user drinks tea.", "The user drinks coffee.")
+    [hit] = bundle.search("blue kitchen mug", type="turn")
+    assert "Tea for me please" in hit.text
+    assert hit.since == "The user drinks coffee."
+    lines = bundle.context("What was it with my blue kitchen mug?").lines
+    assert "(since then: replaced by The user drinks coffee.)" in lines
 
 
 def test_a_title_and_a_diff_made_of_that_turn_go_too(bundle: Memory) -> None:

@@ -43,7 +43,7 @@ def slip(bundle: Memory) -> None:
     revert(bundle, "slip")
 
 
-def test_a_whole_restore_is_exact_and_a_part_of_it_has_pages_of_its_own(bundle: Memory) -> None:
+def test_a_restore_of_everything_is_exact_and_a_part_of_it_has_pages_of_its_own(bundle: Memory) -> None:
     """Whole, the pages are those of the moment, to the byte; else they list what is there now."""
     odd = b"# Odd\n"
     target = commit(bundle, "s", **{"decisions/a.md": NOTE, "decisions/index.md": odd, "tools/t.md": NOTE})
@@ -55,16 +55,16 @@ def test_a_whole_restore_is_exact_and_a_part_of_it_has_pages_of_its_own(bundle: 
         "tools/t.md": None,
     }
     tip = commit(bundle, "s", **later)
-    for how in ({"paths": ["decisions"]}, {"paths": ["decisions/"]}, {"keep_sessions": True}):
-        restore(bundle, target, origin=bundle.origin(), **how)
+    for paths in (["decisions"], ["decisions/"], []):
+        restore(bundle, target, paths=paths, origin=bundle.origin())
         page = (bundle.read("decisions/index.md") or b"").decode()
         assert "a.md" in page
         assert "b.md" not in page
         assert "sessions/2026-06/30/s.md" in bundle.tree()
-        assert ("tools/t.md" in bundle.tree()) == ("keep_sessions" in how)
-        restore(bundle, tip, origin=bundle.origin())
+        assert "tools/t.md" not in bundle.tree()
+        restore(bundle, tip, everything=True, origin=bundle.origin())
         assert bundle.repository.tree(tip).oid == bundle.tree().oid
-    restore(bundle, target, origin=bundle.origin())
+    restore(bundle, target, everything=True, origin=bundle.origin())
     assert bundle.repository.tree(target).oid == bundle.tree().oid
 
 
@@ -75,7 +75,7 @@ def test_what_waits_is_recorded_before_a_restore(bundle: Memory) -> None:
         session.buffer.push("observation", content="pending words")
         restore(bundle, target, dry_run=True, origin=bundle.origin())
         assert 1 == len(session.buffer)
-        restore(bundle, target, keep_sessions=True, origin=bundle.origin())
+        restore(bundle, target, origin=bundle.origin())
         assert 0 == len(session.buffer)
     assert any("pending words" in event.text for event in bundle.sessions.events("open"))
 
@@ -104,13 +104,13 @@ def test_a_session_part_without_its_retracted_events(bundle: Memory) -> None:
             moments.append(bundle.tip)
     bundle.part(Undo).revert([bundle.repository.store.commit(moments[0])], origin=bundle.origin())
     [part] = [path for path in bundle.list_concepts("sessions") if "/s/" in path]
-    restore(bundle, moments[0], origin=bundle.origin())
+    restore(bundle, moments[0], everything=True, origin=bundle.origin())
     assert part not in bundle.tree()
-    done = restore(bundle, moments[1], origin=bundle.origin())
+    done = restore(bundle, moments[1], everything=True, origin=bundle.origin())
     assert 1 == done.withheld
     [event] = EventsFile.parse(bundle.read(part) or b"").events
     assert "honest words" == event.fields["content"]
-    restore(bundle, moments[0], origin=bundle.origin())
+    restore(bundle, moments[0], everything=True, origin=bundle.origin())
     assert part not in bundle.tree()
 
 
@@ -128,7 +128,7 @@ def test_what_nobody_retracted_comes_back_to_the_byte(bundle: Memory) -> None:
     }
     target = commit(bundle, "s", **files)
     commit(bundle, "s", **dict.fromkeys(files, NOTE))
-    done = restore(bundle, target, origin=bundle.origin())
+    done = restore(bundle, target, everything=True, origin=bundle.origin())
     assert 0 == done.withheld
     assert files == {path: bundle.read(path) for path in files}
 
@@ -167,14 +167,14 @@ def test_the_log_of_a_moment_lacks_only_what_reverts_took_since(bundle: Memory) 
     revert(bundle, "three")
     bundle.part(Undo).undo(origin=bundle.origin())  # the line is there again
     target = bundle.tip
-    restore(bundle, clean, origin=bundle.origin())
+    restore(bundle, clean, everything=True, origin=bundle.origin())
     assert "fact" not in bundle.read_log()
-    restore(bundle, target, origin=bundle.origin())
+    restore(bundle, target, everything=True, origin=bundle.origin())
     assert all(f"add fact {name}" in bundle.read_log() for name in ("one", "two", "three"))
     revert(bundle, "one")
     revert(bundle, "two")
-    restore(bundle, clean, origin=bundle.origin())
-    restore(bundle, target, origin=bundle.origin())
+    restore(bundle, clean, everything=True, origin=bundle.origin())
+    restore(bundle, target, everything=True, origin=bundle.origin())
     assert ["fact three"] == [entry.text for entry in bundle.curated.entries("memory")]
     assert "fact three" in bundle.read_log()
     assert "fact one" not in bundle.read_log()

@@ -35,7 +35,7 @@ def test_a_session_is_one_chapter(bundle: Memory) -> None:
         ("s2", "What runs on Fridays?", ["+1 fact"]),
         ("snapshot", "good", []),
         ("s1", "", ["+1 fact", 'decided "Use Postgres"']),
-        ("init", "a bundle for hermes", []),
+        ("init", "memory of hermes", []),
     ]  # fmt: skip
 
 

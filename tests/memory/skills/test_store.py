@@ -17,8 +17,9 @@ from gitmem.errors import (
     UnknownRevision,
     UnsafePath,
 )
-from gitmem.memory.gate.release import release
 from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
+from gitmem.memory.review import release
 from gitmem.okf.skills import check_text
 
 BODY = "\n# Deploy\n\n1. Run `make deploy`.\n2. Look at the log.\n"
@@ -128,7 +129,9 @@ def test_a_deleted_skill_comes_back_with_a_revert(bundle: Memory) -> None:
 def test_what_was_taken_back_comes_only_by_a_person(bundle: Memory) -> None:
     made = bundle.skills.create("deploy", text())
     bundle.revert(made.commit)
-    unchanged(bundle, lambda: bundle.skills.create("deploy", text()), Refused, "taken back")
+    asked = bundle.skills.create("deploy", text())
+    assert ("", [text()]) == (asked.commit, [one.text for one in bundle.ledger.held()])
+    assert [] == files(bundle)
     assert bundle.skills.create("deploy", text(), by_person=True).commit
     assert ["skills/deploy/SKILL.md"] == files(bundle)
 
@@ -204,7 +207,7 @@ def test_the_list_is_kept_and_follows_every_change(bundle: Memory) -> None:
     bundle.skills.delete("b")
     fresh = Catalog(bundle).of_bundle()
     bundle.state.write_json(
-        __import__("gitmem.state", fromlist=["x"]).SKILL_LIST, {"form": 1, "skills": [["?"]]}
+        __import__("gitmem.state", fromlist=["x"]).CACHE, {"form": 1, "skills": [["?"]]}, "skills"
     )
     assert fresh == Catalog(bundle).of_bundle()
     assert ["a", "c"] == [one.name for one in fresh]
@@ -221,6 +224,9 @@ def test_the_index_of_a_prompt(bundle: Memory) -> None:
         "</available_skills>"
     ) == bundle.skills.index()
     assert bundle.skills.index() is bundle.skills.index()
+    assert (
+        bundle.skills.index() == open_bundle(bundle.world, bundle.root, config=bundle.config).skills.index()
+    )
 
 
 def test_the_index_keeps_to_its_budget(bundle: Memory) -> None:
@@ -485,7 +491,7 @@ def test_a_file_that_changes_while_it_is_read(
 
     def growing(descriptor: int) -> os.stat_result:
         seen.append(1)
-        if len(seen) == 2:
+        if len(seen) == 3:  # when it was opened, before it is read, and after
             path.write_text(text() + "and more\n")
         return fstat(descriptor)
 

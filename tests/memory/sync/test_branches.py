@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +14,13 @@ from benchmarks.fleet import fleet
 from gitmem.cli.main import main
 from gitmem.errors import GitMemError
 from gitmem.git.transport import MACHINES, ThrowAway, Update, is_travelling
+from gitmem.memory.history.log import History
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync.engine import Sync
-from gitmem.memory.sync.fold import MERGE_EMAIL
-from gitmem.memory.sync.remote_state import how_remotes_stand
-from gitmem.memory.sync.server import fold_here, forget_branch, guard, received
+from gitmem.memory.sync.fold import MERGE_EMAIL, without_folds
+from gitmem.memory.sync.remote_refs import RemoteRefs
+from gitmem.memory.sync.remote_state import remote_status
+from gitmem.memory.sync.server import fold_here, guard, received
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -88,9 +91,9 @@ def test_one_who_is_beaten_is_on_a_branch(machines: Machines) -> None:
     assert "in/b" == done.branch
     assert 1 == done.sent
     assert tip == b.tip
-    assert ["in/b"] == branches(machines)
+    assert ["in/a", "in/b"] == branches(machines)
     assert tip == run_git(machines.hub, "rev-parse", "in/b")
-    [standing] = how_remotes_stand(b)
+    [standing] = remote_status(b)
     assert 0 == standing.ahead  # it is there, if not in `main`
     machines.sync(a)
     assert "b knows" in texts(a)
@@ -119,14 +122,48 @@ def test_one_who_is_beaten_once_makes_one_merge(machines: Machines) -> None:
     assert a.tip == b.tip
 
 
-def test_an_uncontested_sync_leaves_no_branch(machines: Machines) -> None:
-    """Whoever wins needs none."""
+def test_one_push_moves_the_branch_and_main(machines: Machines) -> None:
+    """A machine costs one push, beaten or not; who only reads has no branch."""
     a = machines.first()
     b = machines.another("b")
+    machines.sync(b)
+    assert ["in/a"] == branches(machines)
     for bundle in (a, b, a):
         bundle.curated.add(f"{bundle.config.machine} knows {bundle.tip}")
-        machines.sync(bundle)
-    assert [] == branches(machines)
+        sync = Sync(bundle, prefer=machines.transport)
+        pushes = counted(sync)
+        sync.run()
+        assert 1 == len(pushes)
+        assert bundle.tip == run_git(machines.hub, "rev-parse", "main")
+    assert ["in/a", "in/b"] == branches(machines)
+    sent = [run_git(machines.hub, "log", "-1", "--format=%(trailers:key=Machine,valueonly)", "in/a").strip()]
+    assert ["a"] == sent  # a merge is in `main` alone
+    machines.sync(b)
+    assert a.tip == b.tip
+
+
+def test_a_push_that_is_beaten_lands_on_the_branch(machines: Machines) -> None:
+    """The same push that lost `main` has brought what is here to the server."""
+    machines.first()
+    b = machines.another("b")
+    b.curated.add("b knows")
+    sync = beaten(machines, b, racing(machines))
+    pushes = counted(sync)
+    done = sync.run()
+    assert ("in/b", 1) == (done.branch, done.sent)
+    assert [["refs/heads/in/b", "refs/heads/main"]] * 3 == pushes
+
+
+def counted(sync: Sync) -> list[list[str]]:
+    """The refs of each push that a sync makes."""
+    push, made = sync._transport.push, []
+
+    def counting(room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
+        made.append([update.ref for update in updates])
+        return push(room, url, updates)
+
+    sync._transport.push = counting  # type: ignore[method-assign]
+    return made
 
 
 def test_many_machines_at_once(machines: Machines) -> None:
@@ -278,10 +315,10 @@ def test_a_bare_repository_folds_by_itself(machines: Machines) -> None:
     assert done.main == run_git(machines.hub, "rev-parse", "main")
     assert 4 > len(run_git(machines.hub, "rev-list", "--merges", f"{before}..main").split())
     assert done.main == fold_here(machines.hub).main
-    forget_branch(machines.hub, "x")
+    RemoteRefs(a).forget_branch("x")
     with pytest.raises(GitMemError, match="does not have all"):
-        forget_branch(machines.hub, "evil")
-    assert ["in/evil", "in/y", "in/z"] == branches(machines)
+        RemoteRefs(a).forget_branch("evil")
+    assert ["in/a", "in/evil", "in/y", "in/z"] == branches(machines)
     machines.sync(a)
     assert {"x knows", "y knows", "z knows"} == set(texts(a))
 
@@ -353,10 +390,38 @@ def test_the_command_folds_a_remote_and_a_bare_repository(
     on_branch(machines, "z", adding("z knows"))
     assert 0 == main(["-C", a.root, "fold", "origin", "--transport", machines.transport])
     assert {"x knows", "y knows", "z knows"} == set(texts(a))
+    capsys.readouterr()
+    assert 0 == main(["-C", a.root, "fold", "--list"])
+    assert ["in/a", "in/x", "in/y", "in/z"] == sorted(re.findall("in/.", capsys.readouterr().out))
     assert 0 == main(["-C", a.root, "fold", "--forget", "z"])
-    assert ["in/x", "in/y"] == branches(machines)
-    assert 0 == main(["fold", machines.hub, "--forget", "x"])
-    assert ["in/y"] == branches(machines)
+    assert ["in/a", "in/x", "in/y"] == branches(machines)
+
+
+def test_the_log_leaves_merges_out(machines: Machines, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a merge has is in the others; one that has more than its parents give is shown, whoever it says made it."""
+    a = machines.first()
+    b = machines.another("b")
+    for bundle in (a, b):
+        bundle.curated.add(f"{bundle.config.machine} knows")
+        machines.sync(bundle)
+    merge = run_git(b.root, "rev-list", "--merges", "main").split()
+    assert 1 == len(merge)
+    assert 0 == main(["-C", b.root, "log"])
+    shown = capsys.readouterr().out
+    assert ("b knows" in shown, "merge" in shown) == (True, False)
+    assert 0 == main(["-C", b.root, "log", "--commits"])
+    assert merge[0][:8] in capsys.readouterr().out
+    claims = [
+        "-c",
+        f"user.email={MERGE_EMAIL}",
+        "-c",
+        "user.name=gitmem",
+        "commit-tree",
+        f"{merge[0]}^1^{{tree}}",
+    ]
+    parents = [word for parent in ("^1", "^2") for word in ("-p", merge[0] + parent)]
+    forged = run_git(b.root, *claims, *parents, "-m", "merge: what it says")
+    assert [forged] == [one.id for one in without_folds(b.repository, b.part(History).log(start=forged))][:1]
 
 
 def test_a_push_to_a_guarded_server_is_folded_there(machines: Machines) -> None:
@@ -371,6 +436,21 @@ def test_a_push_to_a_guarded_server_is_folded_there(machines: Machines) -> None:
     assert run_git(where, "rev-parse", "HEAD") == run_git(machines.hub, "rev-parse", "main")
     machines.sync(a)
     assert ["x knows"] == texts(a)
+
+
+def test_one_who_is_beaten_at_a_guarded_server_finds_itself_folded(machines: Machines) -> None:
+    """The server folds the branch that the push brought: the second look finds it in `main`, and says so."""
+    if machines.transport == "dulwich":
+        pytest.skip("a push of dulwich to a path runs no hooks")
+    machines.first()
+    b = machines.another("b")
+    guard(machines.hub, python=sys.executable)
+    b.curated.add("b knows")
+    sync = beaten(machines, b, racing(machines), often=1)
+    pushes = counted(sync)
+    done = sync.run()
+    assert ("", 1, 1) == (done.branch, done.sent, len(pushes))
+    assert b.tip == run_git(machines.hub, "rev-parse", "main")
 
 
 def test_a_small_fleet(tmp_path: Path) -> None:
@@ -389,4 +469,4 @@ def test_branches_that_are_folded_stay_behind(machines: Machines) -> None:
     a.notices.clear()
     assert not machines.sync(a).notices
     assert tip == a.tip
-    assert ["in/x"] == branches(machines)
+    assert ["in/a", "in/x"] == branches(machines)

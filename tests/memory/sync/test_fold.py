@@ -81,7 +81,7 @@ class World:
 def begun(path: Path) -> World:
     """Four machines with one beginning."""
     world = World.at(path)
-    file = CuratedFile.salvage(None, layout.MEMORY)
+    file = CuratedFile.parse_leniently(None, layout.MEMORY)
     for text in TEXTS:
         file = file.add(text, "2026-06-30T13:00:00.000Z")
     first = world.commit("first", {layout.MEMORY: file.render()})
@@ -180,7 +180,9 @@ def test_many_branches_are_one_commit_that_git_takes(tmp_path: Path) -> None:
 def test_another_memory_is_not_folded(tmp_path: Path) -> None:
     """Without a commit in common it needs a person's word."""
     world = begun(tmp_path / "hub.git")
-    stranger = world.commit("stranger", {layout.MEMORY: CuratedFile.salvage(None, layout.MEMORY).render()})
+    stranger = world.commit(
+        "stranger", {layout.MEMORY: CuratedFile.parse_leniently(None, layout.MEMORY).render()}
+    )
     world.change("a", "add", 0, 0)
     with pytest.raises(UnrelatedHistories):
         folded(world.repository, [world.tips["a"], stranger])

@@ -12,9 +12,9 @@ from gitmem.config import Config
 from gitmem.memory.history.log import History, LogFilter
 from gitmem.memory.history.revert import Undo
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync.bundle_file import write_file
-from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.fold import MERGE_EMAIL
+from gitmem.memory.sync.outgoing import write_file
+from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from gitmem import background
 from gitmem.errors import RemoteError
-from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync import remote_state
-from gitmem.memory.sync.engine import Sync
+from gitmem.memory.sync.sync import Sync
 
 from tests.git.support import run_git
 from tests.memory.conftest import Clock
@@ -33,7 +33,7 @@ def test_a_failing_remote_is_backed_off(bundle: Memory, tmp_path: Path, clock: C
         assert not remote_state.due(bundle, remote)
         clock.now += timedelta(minutes=1)
         assert remote_state.due(bundle, remote)
-    assert syncing.state("origin")["next_try"]
+    assert syncing._state.of("origin")["next_try"]
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(hub)], check=True)
     syncing.run()
     assert remote_state.due(bundle, remote)
@@ -57,5 +57,5 @@ def test_a_background_sync_reaches_the_remote(
     Remotes(bundle.repository).save(Remote("origin", str(hub), consent=True))
     assert main(["-C", bundle.root, "sync", "--background"]) == 0
     assert "started: origin" in capsys.readouterr().out
-    background.wait(60)
+    background.wait(120)
     assert run_git(hub, "rev-parse", "main") == bundle.tip

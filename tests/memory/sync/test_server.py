@@ -10,8 +10,8 @@ import pytest
 from gitmem.cli.main import main
 from gitmem.errors import GitMemError
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.server import guard, received
+from gitmem.memory.sync.sync import Sync
 
 from tests.git.support import run_git
 from tests.memory.conftest import Clock

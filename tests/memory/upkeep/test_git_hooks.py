@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from gitmem.git.message import trailers_of
 from gitmem.memory.memory import Memory
-from gitmem.memory.upkeep.git_hooks import afterwards, commit_msg, pre_push
+from gitmem.memory.upkeep.git_hooks import commit_msg, pre_push
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,14 +86,6 @@ def test_a_first_push_checks_everything(bundle: Memory) -> None:
 def test_an_unknown_remote_commit_is_no_error(bundle: Memory) -> None:
     """The remote has a commit that we have not fetched."""
     assert pre_push(bundle, [f"refs/heads/main {bundle.tip} refs/heads/main {'1' * 40}\n"]) == []
-
-
-def test_afterwards_leaves_a_healthy_bundle_alone(make_bundle: Callable[..., Memory]) -> None:
-    """Nothing to finish, nothing changed."""
-    bundle = make_bundle()
-    tip = bundle.tip
-    afterwards(bundle)
-    assert tip == bundle.tip
 
 
 def test_a_secret_in_a_message_is_redacted() -> None:

@@ -12,9 +12,9 @@ import pytest
 from gitmem.config import Config
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
-from gitmem.memory.sync.engine import Sync
-from gitmem.memory.upkeep.create import create, install_hooks
-from gitmem.memory.upkeep.doctor import Diagnosis, Problem
+from gitmem.memory.sync.sync import Sync
+from gitmem.memory.upkeep.checks import Checks, Problem
+from gitmem.memory.upkeep.create import create
 from gitmem.world import World
 
 from tests.git.support import fsck_clean, run_git, try_git
@@ -67,21 +67,21 @@ def note(bundle: Memory, text: str) -> None:
 
 
 def problems(bundle: Memory) -> list[Problem]:
-    return list(Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository)).run())
+    return list(Checks(bundle).run())
 
 
-def doctor(bundle: Memory) -> list[str]:
+def repaired(bundle: Memory) -> list[str]:
     """Mends what can be repaired; gives the names of the serious problems that were found."""
     found = []
     for problem in problems(bundle):
         if problem.fix is not None:
             problem.fix()
-        found += [problem.name] if problem.serious else []
+        found += [problem.check] if problem.serious else []
     return found
 
 
 def is_whole(bundle: Memory) -> None:
-    """Both sides' facts are there and their notes too, no marker is anywhere, and the doctor is content."""
+    """Both sides' facts are there and their notes too, no marker is anywhere, and the checks are content."""
     assert {"base fact", "a fact", "b fact"} == {entry.text for entry in bundle.curated.entries("memory")}
     tree = bundle.tree()
     everything = b"\n".join(tree.read_entry(entry) for _, entry in tree.files())
@@ -89,16 +89,16 @@ def is_whole(bundle: Memory) -> None:
         assert text in everything
     assert b"\n>>>>>>> " not in everything
     assert "" == run_git(bundle.root, "status", "--short")
-    assert [] == doctor(bundle)
+    assert [] == repaired(bundle)
 
 
 def test_a_plain_clone_learns_to_merge(plain: Memory) -> None:
-    """After `doctor --fix`, `git pull` in a plain clone merges entries by our driver."""
-    doctor(plain)
+    """After `check --fix`, `git pull` in a plain clone merges entries by our driver."""
+    repaired(plain)
     attributes = Path(plain.repository.git_dir, "info", "attributes")
     assert attributes.read_text().endswith("*.md merge=gitmem\n")
     before = attributes.read_text()
-    doctor(plain)
+    repaired(plain)
     assert before == attributes.read_text()
     assert "merge-driver %O %A %B %P" in run_git(plain.root, "config", "merge.gitmem.driver")
 
@@ -106,12 +106,12 @@ def test_a_plain_clone_learns_to_merge(plain: Memory) -> None:
 def test_a_pull_that_stopped_in_a_conflict(plain: Memory) -> None:
     """The commands that are named take git's merge back and make ours."""
     assert try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main").returncode
-    [problem] = [one for one in problems(plain) if one.name == "head"]
+    [problem] = [one for one in problems(plain) if one.check == "head"]
     assert re.findall("`([^`]+)`", problem.remedy) == ["git merge --abort", "gitmem sync"]
     run_git(plain.root, "merge", "--abort")
     run_git(plain.root, "config", "remote.origin.gitmemconsent", "true")
     Sync(plain).run()
-    doctor(plain)
+    repaired(plain)
     is_whole(plain)
 
 
@@ -120,7 +120,7 @@ def test_conflict_markers_that_were_committed(plain: Memory) -> None:
     try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main")
     run_git(plain.root, "add", "-A")
     run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-m", "merged")
-    [problem] = [one for one in problems(plain) if one.name == "conflict"]
+    [problem] = [one for one in problems(plain) if one.check == "conflict"]
     assert "decisions/x.md" in problem.what
     for path in ("decisions/x.md", "memories/MEMORY.md"):
         file = Path(plain.root, path)
@@ -129,21 +129,21 @@ def test_conflict_markers_that_were_committed(plain: Memory) -> None:
             "".join(one for one in lines if not one.startswith(("<<<<<<< ", "=======", ">>>>>>> ")))
         )
     run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-a", "-m", "by hand")
-    assert "conflict" not in {one.name for one in problems(plain)}
+    assert "conflict" not in {one.check for one in problems(plain)}
 
 
 def test_a_note_about_markers_is_left_alone(plain: Memory) -> None:
     """A file that tells of conflict markers, by an ordinary commit, is nobody's conflict."""
     text = "so it looks:\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other"
     note(plain, text)
-    assert "conflict" not in doctor(plain)
+    assert "conflict" not in repaired(plain)
     assert text in (plain.read("decisions/x.md") or b"").decode()
 
 
 def test_sync_after_a_plain_merge(plain: Memory, tmp_path: Path) -> None:
     """A merge by plain git that went well is history like any other: a sync sends it, another machine takes it."""
     run_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "-X", "ours", "origin", "main")
-    doctor(plain)
+    repaired(plain)
     run_git(plain.root, "config", "remote.origin.gitmemconsent", "true")
     Sync(plain).run()
     assert (

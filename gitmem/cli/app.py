@@ -1,0 +1,267 @@
+"""The context of a command: the world outside, the bundle it is about, its output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gitmem.cli.terminal import Output, Piece, complain, yellow
+from gitmem.errors import BundleUnusable, FoundSomething, GitMemError, UnsafePath, UsageError
+from gitmem.locate import holds_files
+from gitmem.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from gitmem.config import Config
+    from gitmem.git.repository import Repository
+    from gitmem.memory.lifetime import Purpose
+    from gitmem.memory.memory import Memory
+
+_ABOUT_HEAD = "head-elsewhere"
+_READING = (
+    "blame", "check", "diff", "digest", "export", "facts", "log", "recall", "review", "scan", "search", "show",
+    "status", "why",
+)  # fmt: skip
+"""Commands that may look at a memory which is not in the user's list."""
+_FEW = 3
+
+
+class App:
+    """One run of the command line. Commands get it as their context object."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.chosen = ""
+        """The bundle that -C names."""
+        self.command = ""
+        """The command that runs."""
+        self.out = Output(world.env)
+        self.ages = sys.stdout.isatty()
+        """Whether dates are shown as ages: for people at a terminal who did not ask for exact ones."""
+        self._told: set[str] = set()
+
+    # The bundle
+
+    @cached_property
+    def bundle(self) -> Memory:
+        """The bundle that this command is about, opened; what a crash left undone is finished first."""
+        return self._open("read")
+
+    @cached_property
+    def writing_bundle(self) -> Memory:
+        """The bundle, to add something to: dead writers' events and hand edits are committed first."""
+        return self._prepared("write")
+
+    @cached_property
+    def whole_bundle(self) -> Memory:
+        """The bundle, to act on as a whole: every hand edit is committed first, or nothing happens."""
+        return self._prepared("whole")
+
+    def any_bundle(self) -> Memory:
+        """The bundle as it is, damaged or not: for the commands that say what is wrong with it."""
+        self.bundle = self._open("as is")
+        return self.bundle
+
+    def _open(self, purpose: Purpose) -> Memory:
+        from gitmem.memory.opening import by_caller, open_bundle
+
+        root = self.repository.root
+        bundle = open_bundle(self.world, root, purpose, foreign=self.repository.is_foreign)
+        bundle.config = by_caller(bundle.config, self.world)
+        self.out.warning = " ".join(str(notice) for notice in bundle.notices if notice.kind == _ABOUT_HEAD)
+        return bundle
+
+    def _prepared(self, purpose: Purpose) -> Memory:
+        self.bundle.prepare(purpose)
+        return self.bundle
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The repository of the bundle, also where it cannot be opened as one."""
+        from gitmem.git.git_directory import open_repository
+        from gitmem.memory.opening import find_root, is_trusted, of_others, passed_by
+
+        root = find_root(self.world, self.chosen)
+        if not self.chosen and (passed := passed_by(self.world)) not in ("", root):
+            self.warn(f"{passed} looks like a memory and is not in your list: it is not opened.")
+        repository = open_repository(root, self.world)
+        repository.is_foreign = holds_files(root) and not is_trusted(self.world, root)
+        if repository.is_foreign and self.command not in _READING:
+            raise of_others(self.world, root)
+        return repository
+
+    def config_of(self, repository: Repository | None) -> Config:
+        """The settings that hold for a repository, or without one."""
+        from gitmem.memory.opening import by_caller, config_for
+
+        return by_caller(config_for(self.world, repository.state if repository else None), self.world)
+
+    # The person, and results
+
+    @property
+    def is_person(self) -> bool:
+        """Return whether a person types this: a terminal on both ends, and no agent does it for them."""
+        return sys.stdin.isatty() and sys.stdout.isatty() and not self.world.agent
+
+    def need_a_person(self, does: str = "decides what enters the memory", *, script: bool = False) -> None:
+        """Refuse where no person is at a terminal: the one question for every command that only a person may run.
+
+        With `script`, a person's script may do it too (it says `--yes`), and an agent may not.
+        """
+        if self.world.agent if script else not self.is_person:
+            by = f", and {self.world.agent} is not one" if self.world.agent and sys.stdin.isatty() else ""
+            raise UsageError(
+                f"Only a person at a terminal {does}{by}.",
+                hint="List what waits with `gitmem review --list`." if "enters" in does else "",
+            )
+
+    def show(self, result: object, *, more: Collection[str] = (), **view: Any) -> None:
+        """Print a result, as JSON or for people; one that holds something back ends the command with exit code 3."""
+        self.out.json(result, more=more)
+        self.tell(result, **view)
+        self.refuse_held(getattr(result, "held", ()))
+
+    def tell(self, result: object, **view: Any) -> None:
+        """Print a result for people; where JSON is asked for, nothing."""
+        if not self.out.is_json:
+            from gitmem.cli.render import render
+
+            render(self, result, **view)
+
+    def answer(self, document: object, *pieces: Piece) -> None:
+        """Print what was done: a document, or one line for people."""
+        self.out.json(document)
+        self.out.line(*pieces)
+
+    def refuse_held(self, held: Sequence[str], bundle: Memory | None = None) -> None:
+        """End a command that held something back with a sentence about it, and exit code 3."""
+        if not held:
+            return
+        if len(held) > _FEW:
+            raise FoundSomething(
+                f"{len(held):,} entries held back for a person.", hint="Run `gitmem review`."
+            )
+        told = "; ".join(f"{name} ({_why_held(bundle or self.bundle, name)})" for name in held)
+        raise FoundSomething(
+            f"Held back for a person, and not in the memory: {told}.",
+            hint=f"Look at it with `gitmem review {held[0]}`, decide with `gitmem review`.",
+        )
+
+    # Ids and paths
+
+    def revision(self, typed: str) -> str:
+        """The revision that a person means by any id that was printed."""
+        from gitmem.memory.printed_ids import revision_of
+
+        return revision_of(self.bundle, typed)
+
+    def path(self, given: str) -> str:
+        """A path in the bundle from what a person typed.
+
+        It counts from the bundle's root; `./x`, `../x` and absolute paths count from the working directory.
+        """
+        from_here = given.startswith(("./", "../")) or given in (".", "..") or os.path.isabs(given)
+        if not from_here:
+            inside = os.path.normpath(given).replace(os.sep, "/")
+        else:
+            full = os.path.realpath(self.world.path(given))
+            try:
+                inside = os.path.relpath(full, os.path.realpath(self.repository.root)).replace(os.sep, "/")
+            except ValueError:  # another drive
+                inside = ".."
+        if inside == ".." or inside.startswith("../"):
+            raise UnsafePath(f"{given} is outside the memory {self.repository.root}.")
+        return "" if inside == "." else inside
+
+    # The end
+
+    def tell_hand_edits(self, below: str = "") -> None:
+        """Say that files were edited and are not committed yet: what is listed does not have it."""
+        if self.out.is_json or self.repository.is_foreign:
+            return
+        try:
+            edited = [edit.path for edit in self.bundle.hand_edits() if edit.path.startswith(below)]
+        except (
+            GitMemError,
+            OSError,
+        ):  # a merge under way, a memory that may only be read: it is listed all the same
+            return
+        if edited:
+            more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
+            verb = "were" if more else "was"
+            told = f"{edited[0]}{more} {verb} edited by hand and not committed yet: `gitmem commit` does it."
+            self.out.block(yellow(told), indent="")
+
+    def note_seen(self) -> None:
+        """Note that a person looked at what is known, where one did; a memory of others is only read."""
+        from gitmem.memory.curated.prompt_block import note_seen
+
+        if self.is_person and not self.repository.is_foreign:
+            note_seen(self.bundle)
+
+    def close(self, failure: GitMemError | None = None) -> None:
+        """Flush the output and report, once, what the bundle had to warn about; `failure` is said after this."""
+        try:
+            self.out.close()
+            sys.stdout.flush()
+        finally:
+            bundle = self.__dict__.get("bundle")
+            try:
+                for notice in bundle.close() if bundle is not None else ():
+                    complain(str(notice), env=self.world.env)
+            finally:
+                for notice in bundle.notices if bundle is not None else ():
+                    # Where HEAD stopped the command, the error says it.
+                    if notice.kind != _ABOUT_HEAD or not isinstance(failure, BundleUnusable):
+                        self.warn(str(notice))
+
+    def warn(self, warning: str) -> None:
+        if warning not in self._told:
+            self._told.add(warning)
+            complain(f"warning: {warning}", env=self.world.env)
+
+    # Dates
+
+    def date(self, seconds: float) -> str:
+        """A moment for people: an age on a terminal, else local time to the minute."""
+        from gitmem.dates import age
+
+        local = self.world.local(seconds)
+        return age(local, now=self.world.here()) if self.ages else f"{local:%Y-%m-%d %H:%M}"
+
+    def moment(self, at: str) -> str:
+        """A timestamp of a file as `date` gives it; as it is where it is none."""
+        from gitmem.okf.timestamps import parse
+
+        found = parse(at)
+        return self.date(found.timestamp()) if found else at
+
+    def day(self, at: str) -> str:
+        """A timestamp of a file as an age, or as its local day."""
+        return self.moment(at) if self.ages else self.exact(at)[:10]
+
+    def exact(self, at: str) -> str:
+        """A timestamp of a file in local time, to the minute: for a moment to come, which has no age."""
+        from gitmem.okf.timestamps import parse
+
+        found = parse(at)
+        return f"{self.world.local(found.timestamp()):%Y-%m-%d %H:%M}" if found else at
+
+    def moment_of(self, typed: str, revision: str) -> str:
+        """The moment that a date became, or that of a commit: `Friday 13 November, 23:59 (3630fa3e)`."""
+        from gitmem.dates import span
+
+        commit = self.bundle.repository.store.commit(self.bundle.resolve(revision))
+        dated = None if self.bundle.snapshots.has(typed) else span(typed, now=self.world.here())
+        when = dated.end if dated is not None and typed == revision else self.world.local(commit.made)
+        return f"{when:%A} {when.day} {when:%B}, {when:%H:%M} ({commit.oid[:8]})"
+
+
+def _why_held(bundle: Memory, name: str) -> str:
+    try:
+        return "; ".join(bundle.ledger.get(name).reasons) or "doubtful"
+    except GitMemError:  # it was decided on meanwhile
+        return "decided already"

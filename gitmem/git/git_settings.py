@@ -1,0 +1,316 @@
+"""Git's own settings of a bundle: those under which plain git stays right on it, its remotes, the merge of its files."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gitmem.errors import BundleUnusable, InvalidContent, UnknownRevision
+from gitmem.files import disk_error, read_file
+from gitmem.git.refs import check_ref_name
+from gitmem.git.remote_address import check_url
+from gitmem.git.repository import Repository
+from gitmem.world import World
+
+if TYPE_CHECKING:
+    from dulwich.config import ConfigFile
+
+CONFIGURATION = """[core]
+	repositoryformatversion = 0
+	sharedRepository = 0600
+	filemode = false
+	bare = false
+	logallrefupdates = true
+	autocrlf = false
+	splitIndex = false
+	untrackedCache = false
+	fsmonitor = false
+	preloadIndex = false
+	fsync = all
+[feature]
+	manyFiles = false
+[index]
+	version = 2
+	threads = 1
+	skipHash = false
+[gc]
+	auto = 0
+	reflogExpire = never
+[transfer]
+	fsckObjects = true
+"""
+
+ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n*.md merge=gitmem\n"
+"""Files are bytes: no line ending, keyword, filter or encoding is ever changed on the way."""
+
+# What breaks where one of these settings has another value.
+_WANTED = {
+    "core.autocrlf": ("false", "git changes line ends, so files differ from what was committed"),
+    "core.splitindex": ("false", "git's index is rewritten whole at every commit"),
+    "core.untrackedcache": ("false", "git's index is rewritten whole at every commit"),
+    "core.fsmonitor": ("false", "git may run a program of somebody else's choice"),
+    "feature.manyfiles": ("false", "git's index is rewritten whole at every commit"),
+    "core.preloadindex": ("false", "a git commit beside one of ours is more likely to put an old index back"),
+    "index.skiphash": ("false", "damage in git's index goes unseen"),
+    "transfer.fsckobjects": ("true", "plain `git pull` takes in objects that git's own check refuses"),
+    "gc.auto": ("0", "git cleans up in the middle of a commit; `gitmem gc` does it beside them"),
+}
+_FINE_WHEN_UNSET = frozenset(_WANTED) - {"gc.auto", "transfer.fsckobjects"}
+_SAME = {
+    "true": frozenset({"true", "yes", "on", "1"}),
+    "false": frozenset({"false", "no", "off", "0", ""}),
+}
+_DRIVER = (b"merge", b"gitmem")
+
+Mode = Literal["both", "pull-only", "push-only"]
+MODES: tuple[Mode, ...] = ("both", "pull-only", "push-only")
+_MAY_NAME_REMOTES = re.compile(rb"\[(remote|include)", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafeSetting:
+    """A setting of the repository that should be another."""
+
+    key: str
+    value: str
+    wanted: str
+    why: str
+
+
+def unsafe_settings(repository: Repository) -> list[UnsafeSetting]:
+    """Settings in the repository's own configuration that should be others."""
+    values = _values(_load(_path(repository)))
+    found = []
+    for key, (wanted, why) in _WANTED.items():
+        value = values.get(key)
+        if value is None and key in _FINE_WHEN_UNSET:
+            continue
+        if value is None or value.lower() not in _SAME.get(wanted, {wanted}):
+            found.append(UnsafeSetting(key, value or "", wanted, why))
+    return found
+
+
+def set_values(repository: Repository, values: Mapping[str, str]) -> None:
+    """Set values at the end of the configuration, where they outrank those before; the rest stays as it is written."""
+    text = (read_file(_path(repository)) or b"").decode("utf-8", "surrogateescape")
+    lines = ["" if not text or text.endswith("\n") else "\n"]
+    for key, value in values.items():
+        section, _, name = key.partition(".")
+        lines.append(f"[{section}]\n\t{name} = {value}\n")
+    _write(repository, "config", text + "".join(lines))
+
+
+def make_safe(repository: Repository) -> None:
+    """Set every unsafe setting as it should be."""
+    if unsafe := unsafe_settings(repository):
+        set_values(repository, {setting.key: setting.wanted for setting in unsafe})
+
+
+def setting(repository: Repository, name: str) -> str:
+    """A setting in the repository's own configuration; empty where it is not set."""
+    return _values(_load(_path(repository))).get(name, "")
+
+
+def hooks_path(repository: Repository, world: World) -> str:
+    """The directory outside the repository in which git looks for hooks, by its settings or the user's; empty where
+    it looks inside.
+    """
+    found = _values(_load(_path(repository))).get("core.hookspath")
+    for path in _files_of_user(world) if found is None else ():
+        try:
+            found = _values(_load(path, includes=True)).get("core.hookspath", found)
+        except BundleUnusable:  # the user's own file, which git refuses by itself
+            continue
+    if not found:
+        return ""
+    place = os.path.join(repository.root, world.home + found[1:] if found.startswith("~/") else found)
+    ours = os.path.join(repository.git_dir, "hooks")
+    return "" if os.path.realpath(place) == os.path.realpath(ours) else found
+
+
+def _files_of_user(world: World) -> list[str]:
+    """The files of git's configuration that hold for this user everywhere; a later one outranks those before it."""
+    own = world.env.get("GIT_CONFIG_GLOBAL")
+    system = [] if world.env.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
+    if own is not None:
+        return [*system, own]
+    places = world.env.get("XDG_CONFIG_HOME") or os.path.join(world.home, ".config")
+    return [*system, os.path.join(places, "git", "config"), os.path.join(world.home, ".gitconfig")]
+
+
+# Merges by plain git
+
+
+def set_merge_driver(repository: Repository, command: str) -> None:
+    """Say how plain git merges files of a bundle; the attributes name this driver."""
+    config = _load(_path(repository))
+    config.set(_DRIVER, b"name", b"merge of memory entries")
+    config.set(_DRIVER, b"driver", command.encode())
+    _save(repository, config)
+
+
+def write_attributes(repository: Repository) -> None:
+    """Put our attributes at the end of `info/attributes`: there they outrank those of a tree and those before them."""
+    before = _attributes(repository)
+    between = "" if not before or before.endswith("\n") else "\n"
+    _write(repository, "info/attributes", before + between + ATTRIBUTES)
+
+
+def merges_entries(repository: Repository) -> bool:
+    """Return whether plain git merges files of a bundle by our driver, and changes no byte of them."""
+    has_driver = _value(_load(_path(repository), includes=True), _DRIVER, b"driver") != ""
+    return has_driver and _attributes(repository).endswith(ATTRIBUTES)
+
+
+def _attributes(repository: Repository) -> str:
+    path = os.path.join(repository.git_dir, "info", "attributes")
+    return (read_file(path) or b"").decode("utf-8", "surrogateescape")
+
+
+# Remotes
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A remote by name. `consent` says that a person agreed to send this memory there."""
+
+    name: str
+    url: str
+    mode: Mode = "both"
+    consent: bool = False
+    shared: bool = False
+    """Whether others write to it: entries from there are unconfirmed here."""
+
+    @property
+    def pulls(self) -> bool:
+        return self.mode != "push-only"
+
+    @property
+    def pushes(self) -> bool:
+        return self.mode != "pull-only"
+
+
+class Remotes:
+    """The remotes of one repository, in git's own configuration so that plain git knows them too."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+
+    def all(self) -> list[Remote]:
+        # Buys "`initialize`": most bundles have no remote, and only dulwich reads git's configuration.
+        if not _MAY_NAME_REMOTES.search(read_file(_path(self._repository)) or b""):
+            return []
+        config = _load(_path(self._repository), includes=True)
+        sections = [one for one in config.sections() if len(one) == 2 and one[0].lower() == b"remote"]
+        names = [section[1].decode("utf-8", "replace") for section in sections]
+        return [_remote(config, name) for name in names if _is_fit(name)]
+
+    def get(self, name: str) -> Remote:
+        known = {remote.name: remote for remote in self.all()}
+        if name not in known:
+            raise UnknownRevision(
+                f"There is no remote {name!r}.",
+                hint=f"The remotes are: {', '.join(known)}."
+                if known
+                else "Add one with `gitmem remote add NAME URL`.",
+            )
+        return known[name]
+
+    def save(self, remote: Remote) -> None:
+        """Add a remote, or change what is known of it."""
+        check_url(remote.url)
+        if not _NAME.fullmatch(remote.name):
+            raise InvalidContent(
+                f"{remote.name!r} cannot be the name of a remote: use letters, digits, '-' and '_'."
+            )
+        config = _load(_path(self._repository))
+        for key, value in (
+            ("url", remote.url),
+            ("fetch", f"+refs/heads/main:refs/remotes/{remote.name}/main"),
+            ("gitmemmode", remote.mode),
+            ("gitmemconsent", "true" if remote.consent else "false"),
+            ("gitmemshared", "true" if remote.shared else "false"),
+        ):
+            config.set((b"remote", remote.name.encode()), key.encode(), value.encode())
+        _save(self._repository, config)
+
+    def remove(self, name: str) -> Remote:
+        remote = self.get(name)
+        config = _load(_path(self._repository))
+        del config[b"remote", name.encode()]
+        _save(self._repository, config)
+        return remote
+
+
+def _remote(config: ConfigFile, name: str) -> Remote:
+    url, mode, consent, shared = (
+        _value(config, (b"remote", name.encode()), key)
+        for key in (b"url", b"gitmemmode", b"gitmemconsent", b"gitmemshared")
+    )
+    known = [one for one in MODES if one == mode] or ["both"]
+    return Remote(name, url, known[0], consent == "true", shared == "true")
+
+
+def _is_fit(name: str) -> bool:
+    """Return whether a name that somebody wrote into git's configuration is one: files are named after remotes."""
+    try:
+        check_ref_name(f"refs/remotes/{name}/main")
+    except InvalidContent:
+        return False
+    return True
+
+
+# The files
+
+
+def _path(repository: Repository) -> str:
+    return os.path.join(repository.git_dir, "config")
+
+
+def _load(path: str, *, includes: bool = False) -> ConfigFile:
+    """A configuration as dulwich reads it; to be written again only without what it includes."""
+    from dulwich.config import ConfigFile
+
+    if not os.path.exists(path):
+        return ConfigFile()
+    try:
+        return ConfigFile.from_path(path, expand_includes=includes)
+    except (ValueError, OSError) as error:
+        raise BundleUnusable(f"{path} cannot be read ({error}): correct it.") from error
+
+
+def _values(config: ConfigFile) -> dict[str, str]:
+    """The settings by their full name in lower case, the last of several; sections in quotes left out."""
+    found: dict[str, str] = {}
+    for section in config.sections():
+        if len(section) == 1:
+            for name, value in config.items(section):
+                key = b".".join((section[0], name)).decode("utf-8", "replace").lower()
+                found[key] = value.decode("utf-8", "replace")
+    return found
+
+
+def _value(config: ConfigFile, section: tuple[bytes, ...], key: bytes) -> str:
+    try:
+        return config.get(section, key).decode("utf-8", "replace")
+    except KeyError:
+        return ""
+
+
+def _save(repository: Repository, config: ConfigFile) -> None:
+    data = io.BytesIO()
+    config.write_to_file(data)
+    _write(repository, "config", data.getvalue().decode("utf-8", "surrogateescape"))
+
+
+def _write(repository: Repository, name: str, text: str) -> None:
+    """Write a file of the git directory under git's lock on it."""
+    try:
+        repository.refs.replace(name, text.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise disk_error(error) from error

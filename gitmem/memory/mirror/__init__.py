@@ -1,0 +1,1 @@
+"""Files that another program keeps, in step with the bundle."""

@@ -1,0 +1,291 @@
+"""Skills in the directories of agents: file by file, and one commit for each skill."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitMemError
+from gitmem.files import read_file, remove_file, replacement
+from gitmem.git.message import Message
+from gitmem.memory.gate.admission import Admission
+from gitmem.memory.gate.egress import Egress
+from gitmem.memory.gate.marks import UNCONFIRMED
+from gitmem.memory.gate.skill_guard import SkillGuard, text_of
+from gitmem.memory.mirror.mirror import Looked, Mirror, agreed, conflicts, incoming, outgoing, stamp, texts_in
+from gitmem.memory.retraction import retracted_units
+from gitmem.memory.skills.catalog import Catalog
+from gitmem.memory.skills.directory import files_below, is_looked_into
+from gitmem.notices import Notice
+from gitmem.okf import paths
+from gitmem.okf.files import open_file
+from gitmem.okf.skills import MAX_FILE, ROOT, SKILL_FILE, by_skill, marked, original, stored
+from gitmem.safety.verdict import Verdict
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Edits
+    from gitmem.memory.origin import Origin
+    from gitmem.safety.verdict import Result
+
+_TOP = f"{ROOT}/"
+_MOST_FILES = 200
+"""Of one skill in a directory: more of them are a project, and left alone."""
+
+Batch = Mapping[str, bytes | None]
+"""Files of one skill by their names below `skills/`; None: it is gone."""
+
+
+class SkillDirectory(Mirror):
+    """The skills of one directory. Names are those of the bundle, below `skills/`."""
+
+    def __init__(self, bundle: Bundle, name: str, top: str, *, is_flat: bool = False) -> None:
+        super().__init__(bundle, name)
+        self._top = top
+        self._is_flat = is_flat
+        self._enforce = bundle.config.enforce_host_files
+
+    # What differs from one kind of directory to another
+
+    def _foreign(self) -> Collection[str]:
+        """Names or paths of skills that another program brings, and that are left alone."""
+        return ()
+
+    def _origin_of(self, skill: str, batch: Batch) -> Origin | None:  # noqa: ARG002
+        """Return who changed a skill there; None where that is not known yet, and it has to wait."""
+        return self._nobody()
+
+    def _nobody(self) -> Origin:
+        return self._bundle.origin(source=self._top)
+
+    def _beside(self) -> Sequence[str]:
+        """Other files that a look depends on."""
+        return ()
+
+    def _begin(self, kind: str) -> int:  # noqa: ARG002
+        """Prepare the comparison of files; return the number of commits that made."""
+        return 0
+
+    def _written(self) -> None:
+        """Files of the directory were written."""
+
+    # Both sides
+
+    def _glance(self) -> object:
+        files, _ = self._directory()
+        return [*map(stamp, [*files.values(), *self._beside()])], self._bundle.tree().entry(ROOT)
+
+    def _compare(self, done: Looked, kind: str) -> None:
+        done.taken += self._begin(kind)
+        note = self._note()
+        base, held = texts_in(note.get("files")), texts_in(note.get("held"))
+        files, alone = self._directory()
+        data = {name: found for name, path in files.items() if (found := read_file(path)) is not None}
+        there = {name: _hash(found) for name, found in data.items()}
+        ours = self._here(alone)
+        here = {name: _hash(found) for name, found in ours.items()}
+        both = conflicts(base, here, there)
+        for skill, names in by_skill(
+            one for one in incoming(base, here, there) if _is_ours(one, alone)
+        ).items():
+            batch = {name: data.get(name) for name in names}
+            origin = self._origin_of(skill, batch)
+            admitted = self._admitted(skill, batch, held, origin or self._nobody())
+            if not admitted:
+                continue
+            if origin is None and kind != "import":
+                done.waiting = True
+                continue
+            kept = {name: ours[name] for name in names if name in both}
+            done.taken += self._take_in(skill, admitted, kept, kind, origin or self._nobody())
+            base = {
+                **{name: value for name, value in base.items() if name not in names},
+                **_only(there, names),
+            }
+        ours = self._here(alone)
+        here = {name: _hash(found) for name, found in ours.items()}
+        for name in outgoing(base, here, there):
+            if _is_ours(name, alone) and self._write(name, ours.get(name)):
+                done.written.append(name)
+                there = {**{one: value for one, value in there.items() if one != name}, **_only(here, [name])}
+        new = {"files": agreed(base, here, there), "held": held}
+        self._agree(note, {**note, **new})
+        if done.written:
+            self._written()
+
+    def _here(self, alone: Collection[str]) -> dict[str, bytes]:
+        tree = self._bundle.tree()
+        found = ((path.removeprefix(_TOP), entry) for path, entry in tree.files(ROOT))
+        return {name: original(tree.read_entry(entry)) for name, entry in found if _is_ours(name, alone)}
+
+    def _admitted(self, skill: str, batch: Batch, held: dict[str, str], origin: Origin) -> Batch:
+        """One skill as it is stored: all of it, or nothing; what may not enter is held back, once."""
+        texts = {_TOP + name: data for name, data in batch.items() if data is not None}
+        found = SkillGuard(self._bundle, "agent", origin=origin).inspect(texts)
+        taken: dict[str, bytes | None] = {name: None for name, data in batch.items() if data is None}
+        whole = True
+        for path, data in texts.items():
+            name, result = path.removeprefix(_TOP), found.results[path]
+            is_news = held.get(name) != _hash(data)
+            try:
+                paths.check_path(path)
+                made = stored(path, data)
+            except GitMemError as error:
+                held[name] = _hash(data)
+                if is_news:
+                    self._bundle.report(Notice("skill-file-refused", skill, str(error)))
+                continue
+            if result.verdict is not Verdict.ALLOW:
+                whole, held[name] = False, _hash(data)
+                if is_news:
+                    self._hold(skill, name, data, result, origin)
+                continue
+            taken[name] = marked(made, found.marks) if name.endswith(SKILL_FILE) else made
+            held.pop(name, None)
+        return taken if whole else {}
+
+    def _take_in(
+        self, skill: str, taken: Batch, kept: Mapping[str, bytes], kind: str, origin: Origin
+    ) -> bool:
+        """Commit what was done to one skill; what the bundle had of files that both sides changed stays beside them."""
+        beside = {_beside_name(skill, name, data): data for name, data in kept.items()}
+        files = {**taken, **{name: stored(_TOP + name, data) for name, data in beside.items()}}
+
+        def work(edits: Edits) -> Message | None:
+            for name, made in files.items():
+                path = _TOP + name
+                if made is None:
+                    if path in edits:
+                        edits.remove(path)
+                elif not retracted_units(edits, open_file(path, made)):
+                    edits.write(path, made)
+            if not edits.differs():
+                return None
+            gone = all(made is None for made in taken.values())
+            return Message(kind, f"skill {skill} {'removed' if gone else 'changed'}: {some(list(taken))}")
+
+        published = self._bundle.commit(work, purpose=kind, origin=origin)
+        for name, copy in zip(kept, beside, strict=True):
+            self._bundle.report(Notice("skill-file-both", name, copy))
+        return published is not None
+
+    def _hold(self, skill: str, name: str, data: bytes, result: Result, origin: Origin) -> None:
+        text = text_of(data)
+        if text is None:
+            self._bundle.report(Notice("skill-file-refused", skill, f"{name} {result.explain()}."))
+            return
+        held = Admission(self._bundle, origin=origin).hold(
+            text, result, {"kind": "skill", "path": _TOP + name}
+        )
+        detail = f"{held} ({result.explain()}); `gitmem review {held}` shows it"
+        self._bundle.report(Notice("skill-file-held", f"{name} of the skill {skill}", detail))
+        if self._enforce or not {"retracted", UNCONFIRMED}.isdisjoint(result.rules):
+            with contextlib.suppress(OSError):
+                os.unlink(self._path(name))
+
+    # Disk
+
+    def _directory(self) -> tuple[dict[str, str], frozenset[str]]:
+        """The files of the directory by their names in the bundle, and the skills that are not ours to touch."""
+        files: dict[str, str] = {}
+        alone: set[str] = set()
+        foreign = self._foreign()
+        for skill, directory in _roots(self._top):
+            inside = self._inside(skill)
+            names = [] if skill in foreign or os.path.basename(skill) in foreign else list(_below(directory))
+            if not 0 < len(names) <= _MOST_FILES or skill == ".":
+                alone.add(inside)
+                continue
+            files |= {f"{inside}/{name}": os.path.join(directory, *name.split("/")) for name in names}
+        return files, frozenset(alone)
+
+    def _inside(self, skill: str) -> str:
+        """The place in the bundle of a skill of the directory, which may know no categories."""
+        known = self._bundle.part(Catalog).of_bundle() if self._is_flat else ()
+        return next((one.root.removeprefix(_TOP) for one in known if one.name == skill), skill)
+
+    def _path(self, name: str) -> str:
+        if self._is_flat:
+            (skill,) = by_skill([name])
+            name = f"{skill.rpartition('/')[2]}{name.removeprefix(skill)}"
+        return os.path.join(self._top, *name.split("/"))
+
+    def _write(self, name: str, data: bytes | None) -> bool:
+        path = self._path(name)
+        if data is not None and not Egress(self._bundle).file(data, "skill", _TOP + name):
+            self._bundle.report(Notice("skill-file-withheld", name))
+            return False
+        try:
+            if data is None:
+                remove_file(path)
+                _remove_empty(os.path.dirname(path), self._top)
+            else:
+                _refuse_links(path, self._top)
+                # It gets a fresh time, by which a host's prompt index goes.
+                mode = 0o755 if "/scripts/" in f"/{name}" else 0o644
+                with replacement(path, data, mode=mode, durable=False) as put:
+                    put()
+        except OSError as error:
+            self._bundle.report(Notice("skill-file-unwritable", path, str(error.strerror)))
+            return False
+        return True
+
+
+def some(names: list[str]) -> str:
+    """A few file names, and how many more there are."""
+    listed = [name.rpartition("/")[2] for name in names]
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+
+
+def _roots(top: str) -> Iterator[tuple[str, str]]:
+    """Directories that hold a SKILL.md; what lies below one belongs to it."""
+    for directory, below, names in os.walk(top):
+        below[:] = sorted(filter(is_looked_into, below))
+        if SKILL_FILE in names:
+            below[:] = []
+            yield os.path.relpath(directory, top).replace(os.sep, "/"), directory
+
+
+def _below(directory: str) -> Iterator[str]:
+    """The files of a skill that can be stored: no links, nothing that is too large."""
+    for name in files_below(directory, strict=False):
+        with contextlib.suppress(OSError):
+            full = os.path.join(directory, *name.split("/"))
+            if os.path.isfile(full) and os.stat(full).st_size <= MAX_FILE:
+                yield name
+
+
+def _is_ours(name: str, alone: Collection[str]) -> bool:
+    return not any(name == skill or name.startswith(skill + "/") for skill in alone)
+
+
+def _only(units: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    return {name: units[name] for name in names if name in units}
+
+
+def _beside_name(skill: str, name: str, data: bytes) -> str:
+    stem, ending = os.path.splitext(name.rpartition("/")[2])
+    return f"{skill}/references/{stem}-{_hash(data)[:8]}{ending}"
+
+
+def _refuse_links(path: str, top: str) -> None:
+    """Raise where a directory on the way to a file is a link: it would be written elsewhere."""
+    directory = os.path.dirname(path)
+    while directory != top and directory.startswith(top):
+        if os.path.islink(directory):
+            raise NotADirectoryError(20, "a directory on the way is a symbolic link", directory)
+        directory = os.path.dirname(directory)
+
+
+def _remove_empty(directory: str, top: str) -> None:
+    with contextlib.suppress(OSError):
+        while directory != top and directory.startswith(top):
+            os.rmdir(directory)
+            directory = os.path.dirname(directory)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

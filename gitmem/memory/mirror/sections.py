@@ -1,0 +1,448 @@
+"""A host's own § file beside a curated store. An agent such as Hermes writes MEMORY.md and USER.md as it likes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BundleBusy, InvalidContent
+from gitmem.files import read_file, replacement
+from gitmem.git.message import Message
+from gitmem.memory.curated import ages
+from gitmem.memory.curated.archive import lay_evicted
+from gitmem.memory.curated.contests import uncontested
+from gitmem.memory.curated.store import CuratedStore
+from gitmem.memory.curated.user_profile import add_to_profile
+from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Admitted, Held, redacted
+from gitmem.memory.gate.egress import Egress
+from gitmem.memory.gate.ledger import Ledger
+from gitmem.memory.gate.marks import UNCONFIRMED, marks_of
+from gitmem.memory.mirror.changes import HostChange, Report, changes, plain
+from gitmem.memory.mirror.mirror import Looked, Mirror, stamp
+from gitmem.memory.origin import source_trailer
+from gitmem.memory.retraction import is_retracted
+from gitmem.notices import Notice
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile, check_text
+from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
+from gitmem.safety.verdict import Verdict
+from gitmem.state import LEDGER
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.curated.store import Target
+    from gitmem.memory.edits import Edits
+    from gitmem.memory.origin import Origin
+    from gitmem.safety.verdict import Result
+
+NAMES: dict[Target, str] = {"memory": "MEMORY.md", "user": "USER.md"}
+HOST_FILE = "host file"
+"""The source of a change that no agent reported."""
+PATIENCE = 2.0
+"""How long a change without a report waits for one: the host writes the file first and reports then."""
+_TRIES = 8
+# Entries that did not fit come back only while the agent keeps this much of the store free for itself.
+_ROOMY = 0.8
+
+Lock = Callable[[str], AbstractContextManager[None]]
+"""The host's own lock around a write of a file."""
+
+
+def parse(data: bytes, name: str) -> list[str]:
+    """The entries as the host reads them: stripped, without blank ones and duplicates."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidContent(
+            f"{name} is not UTF-8 (byte {error.start}): repair it or move it away."
+        ) from error
+    texts = (part.strip() for part in plain(text).split(DELIMITER))
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+def render(texts: Iterable[str]) -> bytes:
+    """The file as the host writes it: stripped entries, its delimiter; and a final newline, which the host strips.
+
+    Without it, a line that is added with a shell would be the end of the last entry's own last line.
+    """
+    joined = DELIMITER.join(plain(text).strip() for text in texts)
+    return f"{joined}\n".encode() if joined else b""
+
+
+def _key(text: str) -> str:
+    """The identity of an entry on both sides: a secret that is in the host's file is redacted in ours."""
+    return entry_hash(redacted(plain(text)))
+
+
+class Sections(Mirror):
+    """One § file of a host.
+
+    `reports` gives the writes that the host reported, `lock` is the host's own lock, `now` the clock that file times go by.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        target: Target,
+        directory: str,
+        *,
+        limit: int,
+        enforce: bool,
+        reports: Callable[[], Sequence[Report]],
+        lock: Lock,
+        now: Callable[[], float],
+    ) -> None:
+        super().__init__(bundle, f"hermes-{target}")
+        self.patience = PATIENCE
+        self.target = target
+        self._file = NAMES[target]
+        self._path = os.path.join(directory, self._file)
+        self._limit = limit
+        self._enforce = enforce
+        self._reports = reports
+        self._lock = lock
+        self._now = now
+        self._unexplained_since = 0.0
+        self._order: list[str] = []
+        """The keys of the file's entries in their order, for what is stored of them."""
+        self._held: dict[str, Result] = {}
+        self._refused: dict[str, None] = {}
+
+    def unused(self, told: Sequence[Report]) -> list[Report]:
+        """Those of the reports that are of this file, and that no look has used yet."""
+        used = self.used()
+        return [one for one in told if one.target == self.target and one.number > used.get(one.journal, 0)]
+
+    def used(self) -> dict[str, int]:
+        """The number up to which no look needs the reports any more, by journal."""
+        used = self._note().get("used")
+        found = used.items() if isinstance(used, dict) else ()
+        return {str(name): number for name, number in found if isinstance(number, int)}
+
+    # Both sides
+
+    def _glance(self) -> object:
+        tree, store = self._bundle.tree(), self._bundle.part(CuratedStore)
+        looked_at = (*store.paths(self.target), "retractions", layout.CONFIG_SCANNER)
+        stamps = [stamp(path) for path in (self._path, self._bundle.state.path(LEDGER))]
+        told = [(one.journal, one.number, one.is_open) for one in self._reports()]
+        return [*map(tree.entry, looked_at)], stamps, told
+
+    def _compare(self, done: Looked, kind: str) -> None:
+        try:
+            for _ in range(_TRIES):
+                if self._compared(done, kind):
+                    return
+        except InvalidContent as error:
+            self._bundle.report(Notice("host-file-left", self._file, str(error)))
+            return
+        raise BundleBusy(f"{self._file} keeps changing while gitmem works on it: it is compared again later.")
+
+    def _compared(self, done: Looked, kind: str) -> bool:
+        """Take in and write; False where the host was faster, and everything is to be looked at again."""
+        # The host writes the file before it reports: with this order every report that is read here has
+        # its change in the file, and each is used by one look and no other.
+        told = [one for one in self._reports() if one.target == self.target]
+        data = self._read()
+        note = self._note()
+        omitted = note.get("omitted")
+        known = frozenset(map(str, omitted)) if isinstance(omitted, list) else frozenset()
+        base = parse(str(note.get("text", "")).encode(), self._file)
+        present = parse(data or b"", self._file)
+        waiting: list[HostChange] = []
+        self._order = [_key(text) for text in present]
+        if present != base:
+            found = changes(list(map(redacted, base)), list(map(redacted, present)), self.unused(told))
+            young = self._too_young(found)
+            done.waiting = done.waiting or bool(young)
+            # The sources of an entry are known when its turn is over; the end of the turn compares again.
+            waiting = [*young, *(one for one in found if one.report is not None and one.report.is_open)]
+            found = [change for change in found if change not in waiting]
+            done.taken += self._take_in(found, kind, of=len(base))
+        base = _agreed(base, present, waiting)
+        wanted, left_out = self._wanted(base, present, known, {_key(one.new) for one in waiting if one.new})
+        if wanted is not None:
+            new = render(wanted)
+            if not self._write(data, new):
+                return False
+            done.written.append(self._file)
+            data, base = new, _agreed(base, wanted, waiting)
+        exact = data or b"" if not waiting else render(base)
+        used = _used_up(told, waiting)
+        self._agree(note, {"text": exact.decode(), "omitted": sorted(left_out), "used": used})
+        return True
+
+    def _too_young(self, found: Sequence[HostChange]) -> list[HostChange]:
+        """Changes without a report that may still get one, for a while after the first of them was seen."""
+        now, age = self._now(), 0.0
+        with contextlib.suppress(OSError):
+            # Of a file that was deleted (`hermes memory reset`) its directory knows when.
+            path = self._path if os.path.exists(self._path) else os.path.dirname(self._path)
+            age = now - os.stat(path).st_mtime
+        unexplained = [one for one in found if one.report is None]
+        self._unexplained_since = (self._unexplained_since or now) if unexplained else 0.0
+        return unexplained if max(age, now - self._unexplained_since) < self.patience else []
+
+    # Into the bundle
+
+    def _take_in(self, found: Sequence[HostChange], kind: str, *, of: int) -> int:
+        """Commit changes of the host's file, one commit an entry; `of` is how many entries the base had.
+
+        A mass removal without a report is one commit, so that one revert takes it back; so is an import.
+        """
+        count = 0
+        self._held, self._refused = {}, {}
+        if kind == "import":
+            new = [HostChange("", one.new) for one in found]
+            count += bool(new and self._commit(new, kind=kind))
+        else:
+            lost = [one for one in found if not one.new and one.report is None]
+            mass = lost if 3 * len(lost) > of else []
+            for change in found:
+                if change in mass:
+                    continue
+                old = change.old
+                for text, report in change.earlier:
+                    count += bool(self._commit([HostChange(old, text, report)]))
+                    old = text if self._has(text) else old
+                count += bool(self._commit([replace(change, old=old)]))
+            lost_of = f"{self._file} lost {len(mass)} of {of} entries"
+            if mass and (oid := self._commit(mass, lost=lost_of)):
+                self._bundle.report(Notice("host-file-emptied", oid[:12], lost_of))
+                count += 1
+        for held, result in self._held.items():
+            gone = self._enforce or not {"retracted", UNCONFIRMED}.isdisjoint(result.rules)
+            after = "and was taken out of the file" if gone else "but is still in the file"
+            detail = f"{held} ({result.explain()}), {after}; `gitmem review` shows it"
+            self._bundle.report(Notice("host-entry-held", self._file, detail))
+        for why in self._refused:
+            self._bundle.report(Notice("host-entry-refused", self._file, why))
+        return count
+
+    def _commit(self, batch: Sequence[HostChange], *, kind: str = "host", lost: str = "") -> str:
+        """Commit some changes; gives the commit, or nothing where the bundle has them already."""
+        report = batch[0].report
+        origin = report.origin if report else self._bundle.origin(source=HOST_FILE)
+        at = report.at if report else self._bundle.now()
+
+        def work(edits: Edits) -> Message | None:
+            lay = _Lay(self._bundle, edits, self.target, origin, at, self._order)
+            what = [said for change in batch if (said := lay.lay(change))]
+            self._held |= lay.held
+            self._refused |= lay.refused
+            if not what and not edits:
+                return None
+            lay.write(learned=kind != "import")
+            if kind == "import":
+                count = f"{len(what)} {'entry' if len(what) == 1 else 'entries'}"
+                return Message(kind, f"{self._file}, {count}")
+            if lost:
+                return Message(kind, f"suspicious: {lost}", {"Scan": "mass-change"})
+            said = "; ".join(what or ["hold an entry for a person"])
+            return Message(kind, said, source_trailer(lay.sources, origin))
+
+        published = self._bundle.commit(work, purpose=kind, origin=origin)
+        return published.commit.oid if published else ""
+
+    def _has(self, text: str) -> bool:
+        paths = self._bundle.part(CuratedStore).paths(self.target)
+        files = (CuratedFile.parse_leniently(self._bundle.read(path), path) for path in paths)
+        return any(file.get(entry_hash(redacted(text))) is not None for file in files)
+
+    # Back to the host
+
+    def _wanted(
+        self, base: Sequence[str], present: Sequence[str], omitted: Collection[str], waiting: Collection[str]
+    ) -> tuple[list[str] | None, set[str]]:
+        """The host's file as the bundle wants it (None: as it is), and the entries that have no room there.
+
+        It has the entries that may be shown here, within the host's limit. What the host has and the bundle cannot
+        take stays as it is, unless `enforce` takes out what the scanner flags; what was retracted goes.
+        """
+        visible = self._visible()
+        own = {_key(text): text for text in present}
+        agreed = {_key(text) for text in base}
+        foreign = [
+            text
+            for key, text in own.items()
+            if key not in visible and (key in waiting or self._is_foreign(text))
+        ]
+        kept = [key for key in own if key in visible]
+        gone = len(own) - len(foreign) - len(kept)
+        fresh = [key for key in visible if key not in own and key not in agreed and key not in omitted]
+        texts = {key: own.get(key, entry.text) for key, entry in visible.items()}
+        precedence = self._bundle.part(Ledger).precedence
+        ranked = sorted(visible, key=lambda key: precedence(visible[key]), reverse=True)
+        chosen = _fitting(ranked, texts, {*kept, *fresh}, self._limit, foreign) if fresh else set(kept)
+        if gone or fresh:
+            spare = {key for key in visible if key in omitted and key not in own}
+            roomy = int(self._limit * _ROOMY)
+            chosen |= _fitting(ranked, texts, chosen | spare, roomy, foreign, chosen)
+        # What is in the base and not in the file is the host's removal on its way, no lack of room.
+        left_out = {key for key in visible if key not in chosen and (key in kept or key not in agreed)}
+        if not (gone or chosen != set(kept)):
+            return None, left_out
+        return [texts[key] for key in visible if key in chosen] + foreign, left_out
+
+    def _visible(self) -> dict[str, Entry]:
+        """The entries that may be in a prompt on this machine, shared ones first, by their key."""
+        entries = self._bundle.part(CuratedStore).entries(self.target)
+        passed = Egress(self._bundle).curated(entries, self._bundle.tree())
+        allowed = {entry.key for entry, result in passed if result.verdict is Verdict.ALLOW}
+        shown = uncontested([entry for entry, _ in passed])
+        return {_key(entry.text): entry for entry in shown if entry.key in allowed}
+
+    def _is_foreign(self, text: str) -> bool:
+        """Return whether the host's entry is one that the bundle keeps out, and that stays the host's own affair."""
+        try:
+            text = redacted(check_text(text))
+        except InvalidContent:
+            return True
+        if is_retracted(self._bundle.tree(), section_key(text)):
+            return False
+        verdict = Admission(self._bundle).judge(text, FOUND_ENTRY).verdict
+        return not self._enforce and verdict is not Verdict.ALLOW
+
+    # Disk
+
+    def _read(self) -> bytes | None:
+        try:
+            return read_file(self._path)
+        except OSError as error:
+            raise InvalidContent(f"{self._file} cannot be read ({error.strerror}).") from error
+
+    def _write(self, old: bytes | None, new: bytes) -> bool:
+        """Put the new file in the old one's place, under the host's lock; False where the host changed it."""
+        # The host follows links too, so that a linked file stays linked.
+        path = os.path.realpath(self._path)
+        try:
+            with replacement(path, new, mode=0o600) as put, self._lock(self._path):
+                if read_file(path) != old:
+                    return False
+                put()
+                return True
+        except OSError as error:
+            raise InvalidContent(
+                f"{self._file} cannot be written ({error.strerror}), so the agent sees no change."
+            ) from error
+
+
+class _Lay:
+    """Changes of one host file laid over the edits of one commit."""
+
+    def __init__(
+        self, bundle: Bundle, edits: Edits, target: Target, origin: Origin, at: str, order: Sequence[str]
+    ) -> None:
+        self._edits = edits
+        self._at = at
+        self._order = order
+        self._admission = Admission(bundle, edits, origin=origin)
+        store = bundle.part(CuratedStore)
+        self._target, self._limit = target, store.limit(target) if store.is_bounded(target) else 0
+        paths = store.paths(target)
+        self._files = {path: ages.read(bundle, edits, path) for path in paths}
+        self._shared = paths[0]
+        self._start = dict(self._files)
+        self.sources: dict[str, None] = {}
+        """Where the new texts came from, as far as their session heard it."""
+        self.held: dict[str, Result] = {}
+        self.refused: dict[str, None] = {}
+
+    def lay(self, change: HostChange) -> str:
+        """Return what it did, in words; empty where the bundle has it already or keeps it out."""
+        name = entry_hash(redacted(change.old)) if change.old else ""
+        # An entry of this machine stays one of this machine.
+        where = next((path for path, file in self._files.items() if name and file.get(name)), "")
+        old = self._files[where].get(name) if where else None
+        found = self._admitted(change.new, old) if change.new else None
+        if isinstance(found, Held) and UNCONFIRMED in found.result.rules:
+            return ""  # what it was to replace stays until a person has looked
+        if where and isinstance(found, Admitted):
+            file = self._files[where]
+            file = file.replace(name, found.text, file.next_at(self._at), **found.marks)
+            self._files[where] = file.placed(entry_hash(found.text), self._order)
+            return f"replace {change.old} by {found.text}"
+        if where and old is not None:
+            self._files[where] = self._files[where].remove(name)
+            usage = sum(file.usage for file in self._start.values())
+            if self._limit and self._admission.evicts(old, usage=usage, limit=self._limit):
+                lay_evicted(self._edits, self._target, [old])
+            return f"remove {change.old}"
+        if isinstance(found, Admitted) and not any(
+            file.get(entry_hash(found.text)) for file in self._files.values()
+        ):
+            file = self._files[self._shared]
+            file = file.add(found.text, file.next_at(self._at), **found.marks)
+            self._files[self._shared] = file.placed(entry_hash(found.text), self._order)
+            return f"add {found.text}"
+        return ""
+
+    def write(self, *, learned: bool) -> None:
+        """Lay the files; what was learned now about the user is noted in the profile too."""
+        for path, file in self._files.items():
+            before = self._start[path].entries
+            if file.entries != before:
+                self._edits.write(path, file.render())
+                if learned and path == layout.USER:
+                    fresh = {entry.text: marks_of(entry) for entry in file.entries if entry not in before}
+                    add_to_profile(self._edits, fresh, self._at)
+
+    def _admitted(self, text: str, replaces: Entry | None) -> Admitted | Held | None:
+        """The text as it may be stored, or held back; None where it cannot be an entry."""
+        try:
+            answer = self._admission.entry(text, self._shared, FOUND_ENTRY, replaces=replaces)
+        except InvalidContent as error:
+            self.refused[str(error)] = None
+            return None
+        if isinstance(answer, Held):
+            self.held[answer.id] = answer.result
+        else:
+            self.sources |= dict.fromkeys(answer.sources)
+        return answer
+
+
+def _agreed(base: Sequence[str], present: Sequence[str], waiting: Sequence[HostChange]) -> list[str]:
+    """Return what both sides agree on now: the file, but for changes that wait."""
+    not_yet = {change.new for change in waiting}
+    still = {change.old for change in waiting if change.old}
+    return [
+        *(text for text in present if redacted(text) not in not_yet),
+        *(text for text in base if redacted(text) in still),
+    ]
+
+
+def _used_up(told: Sequence[Report], waiting: Sequence[HostChange]) -> dict[str, int]:
+    """Up to which number of each journal the reports are used: none from one on that a waiting change needs."""
+    used: dict[str, int] = {}
+    is_open: set[str] = set()
+    needed = {(one.journal, one.number) for change in waiting for _, one in change.earlier}
+    for one in sorted(told, key=lambda one: one.number):
+        is_open |= {one.journal} if one.is_open or (one.journal, one.number) in needed else set()
+        if one.journal not in is_open:
+            used[one.journal] = one.number
+    return used
+
+
+def _fitting(
+    ranked: Sequence[str],
+    texts: Mapping[str, str],
+    wanted: Collection[str],
+    limit: int,
+    foreign: Sequence[str],
+    already: Iterable[str] = (),
+) -> set[str]:
+    """The entries that fit beside what the host keeps for itself, the first of `ranked` first."""
+    chosen = set(already)
+    used = len(DELIMITER.join([*foreign, *(texts[key] for key in chosen)]))
+    for key in ranked:
+        if key in chosen or key not in wanted:
+            continue
+        cost = len(texts[key]) + (len(DELIMITER) if used else 0)
+        if used + cost <= limit:
+            chosen.add(key)
+            used += cost
+    return chosen
