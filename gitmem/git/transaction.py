@@ -101,7 +101,8 @@ def publish(
     would write over what a person did, and nothing has changed then.
     """
     with writing(repository, purpose, wait=wait):
-        for attempt in range(_TRIES):
+        deadline, attempt = time.monotonic() + wait, 0
+        while attempt < _TRIES or time.monotonic() < deadline:
             repository.refuse_if_busy()
             tip = repository.tip()
             draft = plan(repository.tree(tip))
@@ -110,9 +111,10 @@ def publish(
             try:
                 return _commit(repository, tip, draft)
             except _TipMoved:
-                time.sleep(0.002 * attempt)
+                time.sleep(0.002 * min(attempt, _TRIES))
+                attempt += 1
                 recover(repository)
-    raise BundleBusy("Somebody else keeps committing to main: try again in a moment.")
+    raise BundleBusy("Another program keeps committing to main: try again in a moment.")
 
 
 def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published | None:
