@@ -64,7 +64,7 @@ class NoteFile:
         return _parsed((read_file(self._path) or b"").removeprefix(_MARK))
 
     def settle(self, index: bytes = b"") -> None:
-        """Say that the commit is finished, and how git's index is signed that has what the tip has, where that is known.
+        """Record that the commit is finished, and the signature of a git index that matches the tip, where known.
 
         Not flushed: finding the note again does no harm. The caller holds the bundle lock.
         """
@@ -84,7 +84,7 @@ class NoteFile:
 
 
 def _parsed(raw: bytes) -> CommitNote | None:
-    """The note, if it is whole. The directory may have come from somebody else: an unsafe path drops the note."""
+    """The note, if it is whole. The directory may be someone else's: an unsafe path drops the note."""
     head, _, rest = raw.partition(b"\n")
     try:
         digest, length = head.split(b" ")

@@ -58,7 +58,7 @@ def replaced_by(
 
 
 def _heights(bases: Mapping[Oid, Oid]) -> dict[Oid, int]:
-    """Return how many deltas stand on each object, one on the other."""
+    """Return the length of the delta chain on each object."""
     heights: dict[Oid, int] = {}
     for oid in bases:
         height = 0
@@ -71,7 +71,7 @@ def _heights(bases: Mapping[Oid, Oid]) -> dict[Oid, int]:
 
 
 def _children(old: bytes, new: bytes) -> Iterator[tuple[Oid, Oid]]:
-    """Yield what was in a directory and what is there now, name by name; both as raw entries, compared in C."""
+    """Yield the old and new id of each changed name in a directory; raw entries, compared in C."""
     was, now = set(raw_entries(old) or ()), set(raw_entries(new) or ())
     fresh = {entry[:-20]: entry[-20:] for entry in now - was}
     for entry in was - now:

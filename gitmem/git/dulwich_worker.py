@@ -96,7 +96,7 @@ def _push(request: dict[str, Any]) -> dict[str, Any]:
     for look in range(1, _LOOKS):
         try:
             return _push_once(request)
-        except PackFileDisappeared:  # somebody joined packs while they were read
+        except PackFileDisappeared:  # another process joined packs while they were read
             continue
         except Exception as error:
             if not any(map(_is_lock, _causes(error))):

@@ -108,7 +108,7 @@ class GitIndex:
         starts.append(position)
 
     def place(self, name: bytes) -> int:
-        """Return where a file's record stands, or -1."""
+        """Return the position of a file's record, or -1."""
         place = bisect_left(self.names, name)
         return place if place < len(self.names) and self.names[place] == name else -1
 

@@ -164,7 +164,7 @@ os.register_at_fork(after_in_child=PreparedLock.held.clear)
 
 
 def break_ancient(path: str) -> None:
-    """Remove a lock file that somebody left long ago; only where a lock is held for a moment, as on a ref."""
+    """Remove a lock file that was left long ago; only where a lock is held for a moment, as on a ref."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         if time.time_ns() - os.stat(path).st_mtime_ns > _ANCIENT:
             os.unlink(path)

@@ -47,7 +47,7 @@ def command(*arguments: str, git_dir: str = "") -> list[str]:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return what the program sees of the environment: it asks no questions, and speaks English."""
+    """Return the environment of the program: no prompts, English messages."""
     kept = {key: value for key, value in given.items() if not key.startswith("GIT_") or key in _KEPT}
     kept.setdefault("GIT_SSH_COMMAND", SSH)
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -52,7 +52,7 @@ _WANTED = {
     "core.autocrlf": ("false", "git changes line ends, so files differ from what was committed"),
     "core.splitindex": ("false", "git's index is rewritten whole at every commit"),
     "core.untrackedcache": ("false", "git's index is rewritten whole at every commit"),
-    "core.fsmonitor": ("false", "git may run a program of somebody else's choice"),
+    "core.fsmonitor": ("false", "git may run a program that someone else chose"),
     "feature.manyfiles": ("false", "git's index is rewritten whole at every commit"),
     "core.preloadindex": ("false", "a git commit beside one of ours is more likely to put an old index back"),
     "index.skiphash": ("false", "damage in git's index goes unseen"),
@@ -147,7 +147,7 @@ def _files_of_user(world: World) -> list[str]:
 
 
 def set_merge_driver(repository: Repository, command: str) -> None:
-    """Say how plain git merges files of a bundle; the attributes name this driver."""
+    """Configure the merge driver that the attributes name, for merges by plain git."""
     config = _load(_path(repository))
     config.set(_DRIVER, b"name", b"merge of memory entries")
     config.set(_DRIVER, b"driver", command.encode())
@@ -257,7 +257,7 @@ def _remote(config: ConfigFile, name: str) -> Remote:
 
 
 def _is_fit(name: str) -> bool:
-    """Return whether a name that somebody wrote into git's configuration is one: files are named after remotes."""
+    """Return whether a name in git's configuration is a valid remote name: files are named after remotes."""
     try:
         check_ref_name(f"refs/remotes/{name}/main")
     except InvalidContent:

@@ -24,7 +24,7 @@ _PYTHON = re.compile(r"^python=(.*)$", re.MULTILINE)
 
 
 def put(git_dir: str, names: Collection[str], *, python: str) -> list[str]:
-    """Put hooks in place, and the launcher they call; gives those of somebody else, which are left alone.
+    """Put hooks in place, and the launcher they call; returns foreign ones, which are left alone.
 
     `python` is the interpreter that has gitmem; without it the hooks look for `gitmem` on PATH.
     """
@@ -38,7 +38,7 @@ def put(git_dir: str, names: Collection[str], *, python: str) -> list[str]:
 
 
 def state(git_dir: str, name: str) -> State:
-    """Return how a hook is; `broken` where it does not go by the launcher, or the program that this calls is gone."""
+    """Return the state of a hook; `broken` where it bypasses the launcher, or the launcher's program is gone."""
     script = _read(git_dir, name)
     if script is None:
         return "missing"

@@ -62,7 +62,7 @@ def due(repository: Repository) -> bool:
 
 
 def last_time(repository: Repository) -> float | None:
-    """Return when housekeeping last ran."""
+    """Return the time of the last housekeeping."""
     try:
         return os.stat(repository.state.path(CACHE, _LAST_GC)).st_mtime
     except OSError:
@@ -115,7 +115,7 @@ def _with_git(repository: Repository) -> None:
 
 
 def _kept(repository: Repository) -> set[Oid]:
-    """Return what all that stays is reached from: refs, reflogs, git's index."""
+    """Return the roots of reachability: refs, reflogs, git's index."""
     found = set(repository.refs.under("refs/").values())
     found |= {oid for oids in repository.refs.logged() for oid in oids}
     with contextlib.suppress(GitMemError):  # in the middle of a merge; what it staged is young

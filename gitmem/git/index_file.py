@@ -1,4 +1,4 @@
-"""Git's index on disk: whether somebody else wrote it, what it becomes when we write files, and what is staged in it."""
+"""Git's index on disk: whether another program wrote it, its content after our writes, and what is staged in it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class IndexFile:
         return self._note.index() == signature
 
     def signature(self, tip: Oid) -> bytes:
-        """Return what changes when the tip moves, or when somebody writes the index."""
+        """Return a signature that changes when the tip moves or the index is written."""
         try:
             stat = os.stat(self.path)
         except FileNotFoundError:
@@ -56,7 +56,7 @@ class IndexFile:
     # What it says
 
     def read(self) -> GitIndex | None:
-        """The index, read again only where somebody else wrote it; None where it cannot be used."""
+        """The index, read again only where another program wrote it; None where it cannot be used."""
         remembered = self.remembered()
         if remembered is not None:
             return remembered

@@ -145,7 +145,7 @@ class Commit:
 
     @property
     def made(self) -> int:
-        """Return when what it brought was written: of an import its author's date, of all others when it was committed."""
+        """Return when its content was written: the author's date of an import, otherwise the commit date."""
         return self.author.time if self.message.startswith("import: ") else self.committer.time
 
 

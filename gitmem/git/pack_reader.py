@@ -101,7 +101,7 @@ class _Pack:
         self._kinds: dict[int, int] = {}
 
     def find(self, name: bytes) -> int | None:
-        """Return where in the pack an object begins, or None."""
+        """Return the offset of an object in the pack, or None."""
         index = self._index or self._open_index()
         if index is None:
             return None
@@ -196,7 +196,7 @@ class _Pack:
         return number, content
 
     def _base(self, view: mmap.mmap, number: int, offset: int, start: int) -> tuple[int, int]:
-        """Return where the object that a delta stands on begins, and where the delta's data does."""
+        """Return the offsets of a delta's base object and of the delta's data."""
         if number == _REF_DELTA:
             return self.find(view[start : start + 20]) or 0, start + 20
         byte = view[start]

@@ -46,7 +46,7 @@ class Packed:
 
     @property
     def base(self) -> Oid:
-        """The object that a delta by name stands on; empty for a whole one."""
+        """The base object of a delta by name; empty for a whole object."""
         if self.number != _REF_DELTA:
             return ""
         start = self._start
@@ -54,7 +54,7 @@ class Packed:
 
     @property
     def content(self) -> bytes:
-        """Return what a whole object holds."""
+        """Return the content of a whole object."""
         return zlib.decompress(self.raw[self._start :])
 
     @property
@@ -252,7 +252,7 @@ def _make_deltas(joined: dict[Oid, Packed]) -> None:
 
 
 def replace_packs(directory: str, objects: Iterable[GitObject], *, stem: str) -> None:
-    """Make one pack with deltas the only one beside those that somebody keeps; `objects` are all that the others hold."""
+    """Replace all packs by one with deltas, except those marked to be kept; `objects` are all that the others hold."""
     names = set(os.listdir(directory)) if os.path.isdir(directory) else set()
     packs = [name[: -len(".pack")] for name in names if name.endswith(".pack")]
     old = [name for name in packs if not _is_kept(name, names - {name + ".bitmap"})]
@@ -272,7 +272,7 @@ def _put_in_place_of(directory: str, old: Iterable[str], objects: Iterable[Packe
 
 
 def _remove_orphan(stem: str) -> None:
-    """Remove a pack that lost its index when somebody was killed while joining it into another.
+    """Remove a pack that lost its index when the process joining it into another was killed.
 
     A new one has none either for a moment, when git is about to add it; so only after a day.
     """

@@ -77,7 +77,7 @@ def _stale(repository: Repository, note: CommitNote) -> set[str]:
 
 
 def _before(repository: Repository, note: CommitNote) -> Callable[[str], Oid | None]:
-    """Return what tells the file that was at a path before the note's commit."""
+    """Return a lookup of the file at a path before the note's commit."""
     if note.was is not None:
         return note.was.get
     old = repository.tree(note.old)
@@ -146,7 +146,7 @@ def renew_index(repository: Repository) -> None:
 
 
 def hand_edits(repository: Repository) -> list[HandEdit]:
-    """Return what a person changed in the work tree since the tip.
+    """Return the hand edits in the work tree since the tip.
 
     What a commit under way, or cut short by a crash, has not brought along yet is not an edit.
     """

@@ -71,7 +71,7 @@ class Refs:
         return value.decode()
 
     def head(self) -> str:
-        """Return what HEAD names: a ref, or an object id when it is detached."""
+        """Return the target of HEAD: a ref, or an object id when it is detached."""
         try:
             with open(self.path("HEAD"), "rb") as file:
                 value = file.read(4096).strip().decode("utf-8", "replace")
@@ -252,7 +252,7 @@ class Refs:
                 yield old, rest[:40], message
 
     def last_known(self, name: str) -> Oid | None:
-        """Return where a ref was by its reflog, which outlives it; None where that says nothing."""
+        """Return the last value of a ref in its reflog, which outlives it; None where there is none."""
         return next((new for _, new, _ in self.moves(name)), None)
 
     def _packed(self) -> dict[str, Oid]:

@@ -72,7 +72,7 @@ def before_session(repository: Repository, session: str) -> Oid:
 
 
 def at_date(repository: Repository, moment: datetime) -> Oid:
-    """Return where `main` stood at a moment; of the time before there was a bundle, what an import brought from it."""
+    """Return the tip of `main` at a moment; before the bundle existed, the import of that time."""
     limit = moment.timestamp()
     oldest = imported = None
     for commit in first_parents(repository, repository.tip() or ""):

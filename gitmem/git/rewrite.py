@@ -150,7 +150,7 @@ class Rewriter:
         return self._rules.words(data, self.done.commits)
 
     def _person(self, line: bytes) -> bytes:
-        """A line of a header that names somebody; its date stays."""
+        """A header line that names a person; its date stays."""
         name, end, date = line.rpartition(b"> ")
         return self._words(name) + end + date
 
@@ -160,7 +160,7 @@ class Rewriter:
         return made.oid
 
     def _tree(self, oid: Oid, prefix: str) -> tuple[TreeEntry | None, Held]:
-        """Return what a tree becomes (None: nothing is left in it), and what in it is changed."""
+        """Return the rewritten tree (None when it is left empty), and the changes in it."""
         known = self._trees.get((oid, prefix))
         if known is None:
             known = self._trees[oid, prefix] = self._tree_anew(oid, prefix)

@@ -50,7 +50,7 @@ def _refusal(what: str, hint: str) -> Exception:
 
 
 def foreign_places(root: str, git_dir: str, env: Mapping[str, str]) -> Iterator[str]:
-    """Yield what of a bundle belongs to somebody else, as git sees it: work tree, git directory, and the link between
+    """Yield the places of a bundle that another user owns, as git checks: work tree, git directory, and the link between
     them.
     """
     ours = {os.geteuid()}

@@ -168,7 +168,7 @@ _Moves = list[tuple[Oid | None, Oid, str]]
 
 
 def _arrivals(repository: Repository, tip: Oid | None, draft: Draft) -> _Moves:
-    """Return what the reflog says of the move to the commit that a change stands on, where that is not the tip."""
+    """Return the reflog entry for the move to a change's parent commit, where that is not the tip."""
     if not draft.onto or draft.onto == tip:
         return []
     if draft.arrival is None:
@@ -179,7 +179,7 @@ def _arrivals(repository: Repository, tip: Oid | None, draft: Draft) -> _Moves:
 
 
 def _log(repository: Repository, moves: _Moves, who: Person) -> None:
-    """Tell the reflog before the ref moves, as git does: a commit of ours without a line would count as somebody else's."""
+    """Write the reflog before the ref moves, as git does: a commit of ours without a line would count as someone else's."""
     with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit is made without it
         for old, new, message in moves:
             repository.refs.log(BRANCH, old, new, who, message)
@@ -193,7 +193,7 @@ def _refuse_hand_edits(
     paths: tuple[str, ...],
     draft: Draft,
 ) -> Look:
-    """Return what the files are before the change; raises where a person's work is in its way."""
+    """Return the state of the files before the change; raises where uncommitted hand edits are in its way."""
     repository.worktree.refuse_links(paths)
     repository.worktree.refuse_files(path for path in paths if tree.entry(path) is not None)
     look = repository.status.look(base, paths, tip or "")

@@ -66,7 +66,7 @@ class Fetched:
 
     @classmethod
     def of(cls, refs: Mapping[str, Oid]) -> Fetched:
-        """Return what travels of a remote's refs."""
+        """Return the refs of a remote that are synchronized."""
         known = {ref: oid for ref, oid in refs.items() if is_travelling(ref)}
         snapshots, branches = (
             {ref.removeprefix(top): oid for ref, oid in known.items() if ref.startswith(top)}
@@ -256,7 +256,7 @@ class DulwichTransport(Transport):
         return answer
 
     def _known_login(self, url: str) -> tuple[str, str]:
-        """Return the login that git's credential helpers have for a server, where git is installed; they ask nobody."""
+        """Return the login that git's credential helpers have for a server, where git is installed, without a prompt."""
         if not shutil.which("git"):
             return "", ""
         parts = urllib.parse.urlsplit(url)

@@ -77,7 +77,7 @@ class Tree:
         return self.entry(path) is not None
 
     def names(self, directory: str = "") -> dict[str, TreeEntry]:
-        """Return what is in a directory, by name; empty where there is no such directory."""
+        """Return the entries of a directory by name; empty where there is no such directory."""
         found = self.entry(directory)
         if found is None or not found.is_directory:
             return {}
@@ -96,7 +96,7 @@ class Tree:
             yield directory, found
             return
         stack = [(directory + "/" if directory else "", iter(self._store.tree(found.oid).items()))]
-        while stack:  # no recursion: depth is somebody else's choice
+        while stack:  # no recursion: the depth is untrusted
             prefix, entries = stack[-1]
             for name, entry in entries:
                 path = prefix + path_text(name)

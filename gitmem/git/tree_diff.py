@@ -56,7 +56,7 @@ class TreeDiff:
     def below(self, path: str, old: TreeEntry | None, new: TreeEntry | None) -> Iterator[TreeChange]:
         """The files that differ at or below one path, given what two trees have there."""
         stack: list[Difference] = [(path, old, new)] if old != new else []
-        while stack:  # no recursion: depth is somebody else's choice
+        while stack:  # no recursion: the depth is untrusted
             where, was, now = stack.pop()
             before, after = EMPTY_TREE, EMPTY_TREE
             if was is not None and was.is_directory:

@@ -22,7 +22,7 @@ _NAMES = re.compile(rb"(?:(4)0000|[0-7]{5,6}) ([^\0]+)\0.{20}", re.DOTALL)
 
 
 class UntrustedTrees(TreeDiff):
-    """Compares trees that somebody else made, within limits; raises RefusedFetch.
+    """Compares trees from outside, within limits; raises RefusedFetch.
 
     It gives what is new. What was removed is left out: nothing of it enters, and a hostile history could
     remove one large directory any number of times.

@@ -34,7 +34,7 @@ Marks = tuple[int, int, int]
 
 
 def marks(stat: os.stat_result) -> Marks:
-    """Return what changes when somebody changes a file, and does not when it is renamed."""
+    """Return the stat values that change when a file is edited, but not when it is renamed."""
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
@@ -80,11 +80,11 @@ class WorkTree:
         return None if stat is None else marks(stat)
 
     def look(self, path: str) -> FileContent:
-        """Return what is at a path."""
+        """Return the file at a path."""
         return self.look_at(path, self.stat(path))
 
     def look_at(self, path: str, stat: os.stat_result | None) -> FileContent:
-        """Return what is at a path whose stat was taken before."""
+        """Return the file at a path whose stat is known."""
         full = self.path(path)
         if stat is None:
             return FileContent()
@@ -261,7 +261,7 @@ class WorkTree:
         return any(stat_module.S_ISLNK(mode) for _, mode in self._above([path]))
 
     def _above(self, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
-        """Yield what is where the directories above these paths belong, with its mode."""
+        """Yield whatever exists at the parent directories of these paths, with its mode."""
         checked: set[str] = set()
         for parent in {path.rpartition("/")[0] for path in paths} - {""}:
             parts = parent.split("/")

@@ -70,7 +70,7 @@ class WorkTreeStatus:
         """Some paths only: what a commit must look at before it writes them.
 
         Raises BundleBusy where git's index has a merge in it.
-        Buys "100,000 files against 1,000": the index is read only where somebody else wrote it.
+        Buys "100,000 files against 1,000": the index is read only where another program wrote it.
         """
         index = self._index.remembered() if self._index.is_ours(tip_oid) else self._index.read()
         edits: list[HandEdit] = []

@@ -46,7 +46,7 @@ class Candidate:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Return how often each term of the query is in the text."""
+        """Return the number of occurrences of each query term in the text."""
         return tuple(map(sum, zip(*(one.counts for one in self.messages), strict=True)))
 
 
@@ -120,7 +120,7 @@ class _Finder:
         self._frequency = [
             self._count("grams" if term.kind == "run" else "words", term.match) for term in self._terms
         ]
-        # A word that nobody wrote as a word may be part of an identifier.
+        # A word that never occurs by itself may be part of an identifier.
         self._parts = {
             number: match
             for number, term in enumerate(self._terms)
@@ -143,7 +143,7 @@ class _Finder:
     # How many texts have a term
 
     def _count(self, table: str, match: str) -> int:
-        """Return how many texts match: exact for what is rare, estimated from the newest texts for what is not."""
+        """Return the number of matching texts: exact for rare terms, otherwise estimated from the newest texts."""
         limit = self._total
         if self._total > _SMALL:
             sampled = self._database.row(
@@ -166,7 +166,7 @@ class _Finder:
         known = sorted(self._known)
         needed = [number for number, term in enumerate(self._terms) if term in self._query.required]
         if any(not self._frequency[number] for number in needed):
-            return []  # something that must stand there stands nowhere
+            return []  # a required term occurs nowhere
         in_grams = [number for number in known if self._terms[number].kind == "run" or number in self._parts]
         in_words = [number for number in known if number not in in_grams]
         found: dict[int, dict[int, _Marked]] = {}
@@ -284,7 +284,7 @@ class _Finder:
         return Candidate(entry, text, tuple(messages))
 
     def _counter(self, number: int) -> Callable[[str], int]:
-        """Return how often a term is in a text: for those that the full text table was not asked for."""
+        """Return a counter of a term in a text, for terms the full text table was not asked for."""
         found = self._counters.get(number)
         if found is None:
             found = self._counters[number] = (

@@ -1,4 +1,4 @@
-"""One SQLite database: opened for whoever may read it, its troubles told as what can be done about them."""
+"""One SQLite database: opened for readers or a writer, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ class Database:
 
     @property
     def is_replaced(self) -> bool:
-        """Return whether another database, or none, stands at this one's path by now."""
+        """Return whether this database's path now has another database, or none."""
         return self.path != PRIVATE and _identity(self.path) != self._identity
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """A transaction that nobody else writes beside; all of it happens or nothing."""
+        """An exclusive write transaction; all or nothing."""
         with translated():
             self.sql.execute("BEGIN IMMEDIATE")
             try:
@@ -200,7 +200,7 @@ def files_of(path: str) -> tuple[str, ...]:
 
 
 def publish(made: str, path: str) -> None:
-    """Put a finished database in the place of another; who has the old one open goes on reading it."""
+    """Put a finished database in the place of another; readers of the old one keep it."""
     try:
         with open(made, "rb+") as file:
             os.fsync(file.fileno())

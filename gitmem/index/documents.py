@@ -67,7 +67,7 @@ def documents_of(path: str, data: bytes) -> list[Document]:
 
 
 def session_of(path: str, data: bytes) -> tuple[SessionFacts | None, tuple[str, ...]]:
-    """Return what a session's concept says, and the commits that its prompts were made from; None for any other file."""
+    """Return the facts of a session's concept and the commits of its prompts; None for any other file."""
     if layout.default_type(path) != layout.SESSION:
         return None, ()
     try:
@@ -90,7 +90,7 @@ def is_part(path: str) -> bool:
 
 
 def appended(old: bytes, new: bytes, path: str) -> list[Document] | None:
-    """The documents that a session part gained at its end; None where it was not merely continued.
+    """The documents that a session part gained at its end; None where more than its end changed.
 
     Buys "full rebuild / bare loop": a part grows by a few events with every flush, and is read once.
     """
@@ -240,7 +240,7 @@ def _of_concept(path: str, concept: Concept) -> Iterator[Document]:
         tags,
         _trust(meta),
         _scope(path),
-        # What a session is called is somebody's words about a conversation.
+        # What a session is called is a description of a conversation.
         ranks.SAID if concept.type == layout.SESSION else ranks.KNOWLEDGE,
         turns=_turns(meta),
     )
@@ -280,7 +280,7 @@ def _trust(meta: Mapping[str, object]) -> int:
 
 
 def _scope(path: str) -> str:
-    """Return where it holds: everywhere, or on one machine."""
+    """Return the scope of a file: everywhere, or one machine."""
     found = _MACHINE_FILE.match(path)
     return f"{MACHINE}:{found.group(1)}" if found else SHARED
 

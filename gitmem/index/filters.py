@@ -14,7 +14,7 @@ from gitmem.okf.layout import TOOL as TOOL_PAGE
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, SAID, TOOL, Rank
 
 _NOT_LISTED = (TOOL_PAGE, SNAPSHOT, AGENT_CONFIG)
-"""Types that gitmem writes for itself: whoever wants one in a list says so."""
+"""Types that gitmem writes for itself: listed only on request."""
 _EVENTS = ("turn", "observation", "decision", "tool_call", "skill_use")
 
 
@@ -73,12 +73,12 @@ class Filters:
 
     @property
     def as_list(self) -> Filters:
-        """Return what a list without words is of: what is known, unless a type, a session or everything is asked for."""
+        """Return the filters of a list without words: knowledge only, unless a type, a session or events are asked for."""
         return self if self.type or self.session or self.events else replace(self, ranks=(KNOWLEDGE,))
 
     @property
     def about(self) -> Literal["now", "then", "gone", "ever"]:
-        """Return what of the past counts."""
+        """Return the time that the filters are about."""
         return "ever" if self.events else "gone" if self.removed else "then" if self.as_of else "now"
 
     def condition(self) -> tuple[str, list[Any]]:

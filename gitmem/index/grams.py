@@ -38,7 +38,7 @@ def without_runs(text: str) -> str:
 
 
 def indexed(text: str) -> str:
-    """Return what the gram table holds for a text; empty for the many that need nothing there."""
+    """Return the gram table's content for a text; empty for most texts."""
     parts = [" ".join(pairs(run)) for run in runs(text)]
     parts += [" ".join(threes(name)) for name in _identifiers(text)]
     return " . ".join(parts)
@@ -59,7 +59,7 @@ def threes(name: str) -> Iterator[str]:
 
 
 def run_query(run: str) -> str:
-    """The phrase that finds a run as it stands."""
+    """The phrase that finds a run literally."""
     if len(run) == 1:
         return f'"{ord(run):x}g" *'
     return '"' + " ".join(list(pairs(run))[:-1]) + '"'

@@ -77,7 +77,7 @@ class Lookup:
 
     @property
     def tip(self) -> str:
-        """The commit that the index stands for; empty before the first."""
+        """The commit that the index reflects; empty before the first."""
         return self._database.get("tip")
 
     @property
@@ -86,7 +86,7 @@ class Lookup:
         return int(self._database.get("seq") or 0)
 
     def count_texts(self) -> int:
-        """Return how many distinct texts the index holds."""
+        """Return the number of distinct texts in the index."""
         found = self._database.row("SELECT count(*) FROM entry")
         return int(found[0]) if found else 0
 
@@ -188,15 +188,15 @@ class Lookup:
         return int(found[0]) if found else 0
 
     def events_first(self, session: str, limit: int) -> list[Span]:
-        """Return how a session began."""
+        """Return the first events of a session."""
         return self._events("", (session, limit), backwards=False)
 
     def events_last(self, session: str, limit: int) -> list[Span]:
-        """Return how it ended, in order."""
+        """Return the last events of a session, in order."""
         return self._events("", (session, limit), backwards=True)[::-1]
 
     def events_around(self, session: str, span: int, reach: int) -> list[Span]:
-        """An event with so many before and behind it."""
+        """An event with `reach` events before and after it."""
         found = self._database.row("SELECT at FROM span WHERE id = ?", (span,))
         if found is None:
             return []
@@ -228,11 +228,11 @@ class Lookup:
     # Sessions
 
     def session(self, name: str) -> SessionFacts | None:
-        """Return what a session's concept says now."""
+        """Return the current facts of a session's concept."""
         return next(iter(self._sessions("name = ? AND to_seq IS NULL", (name,))), None)
 
     def session_once(self, name: str) -> SessionFacts | None:
-        """Return what a session's concept says, or said last."""
+        """Return the current or last facts of a session's concept."""
         return self._last_session("name", name)
 
     def session_in(self, path: str) -> SessionFacts | None:
@@ -282,7 +282,7 @@ class Lookup:
         return current
 
     def session_sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Return how many entries each of the sessions ever wrote."""
+        """Return the number of entries that each session ever wrote."""
         listed = list(names)
         marks = ", ".join("?" for _ in listed)
         return dict(
@@ -315,7 +315,7 @@ class Lookup:
         return list(found)
 
     def was_known(self, phrase: str, entry: int, seq: int, session: str) -> bool:
-        """Say whether knowledge, or more than a few turns of other sessions, had some words before a commit of the line."""
+        """Return whether knowledge, or more than a few turns of other sessions, had a phrase before a commit."""
         found = self._database.rows(
             f"SELECT s.rank FROM span s WHERE s.entry IN ({_HAVING}) AND s.entry <> ? "
             "AND s.from_seq BETWEEN 1 AND ? AND (s.rank = 'knowledge' OR (s.type = 'turn' AND s.session <> ?)) "
@@ -328,7 +328,7 @@ class Lookup:
     # Turns: what was said in one, and what it wrote
 
     def events_of_turn(self, turn: str) -> list[Span]:
-        """Return what was said and done in a turn."""
+        """Return the events of a turn."""
         return self._spans("WHERE s.turn = ? AND s.turn <> '' AND s.from_seq > 0", (turn,))
 
     def turns_of(self, path: str, key: str) -> list[str]:
@@ -349,7 +349,7 @@ class Lookup:
         return [(turn, text) for turn, text in found]
 
     def turns_beside(self, turn: str) -> tuple[str, str]:
-        """The turns just before and just behind one in its session; empty where there is none."""
+        """The previous and next turn of one in its session; empty where there is none."""
         here = next((one for one in self.events_of_turn(turn) if one.type == "turn"), None)
         if here is None:
             return "", ""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-# The labels that the text of a turn has; they are nobody's words, and no message has them.
+# The labels that the text of a turn has; they are not part of any message.
 _TURN = re.compile(r"\[user\] (.*?)(?:\n\[assistant\] (.*))?\Z|\[assistant\] (.*)\Z", re.DOTALL)
 
 
 def messages_of(text: str) -> list[tuple[int, int]]:
-    """Return where each message of a text begins and how long it is; (0, -1) for a text that is no turn."""
+    """Return the start and length of each message of a text; (0, -1) for a text that is not a turn."""
     turn = None if "\0" in text else _TURN.match(text)  # SQLite's `substr` ends at a NUL
     if turn is None:
         return [(0, -1)]

@@ -20,7 +20,7 @@ _DIGITS = re.compile(r"\d")
 class Reader:
     """A user in a chat. They see their own sessions and those of nobody; in a group, those of that group.
 
-    In a group nobody's private sessions are shown, not even to the one who asks: the others read the answer.
+    In a group no private sessions are shown, not even those of the asking user: the others read the answer.
     """
 
     platform: str = ""
@@ -43,7 +43,7 @@ class Reader:
         return not path.startswith(layout.USERS) or path == layout.user_memory(self.page)
 
     def sees(self, session: SessionFacts | None) -> bool:
-        """Return whether what was said in a session may be shown; one that nobody knows is nobody's."""
+        """Return whether what was said in a session may be shown; an unknown session belongs to no one."""
         if session is None or not (session.user or session.chat):
             return True
         if session.platform != self.platform:

@@ -359,7 +359,7 @@ class Writer:
 
 
 def text_hash(text: str) -> bytes:
-    """Return what makes two texts the same row."""
+    """Return the identity of a text's row."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

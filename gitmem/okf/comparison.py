@@ -13,7 +13,7 @@ from gitmem.okf.files import ConceptFile, EntryFile, open_file
 
 
 def compare(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[Change]:
-    """Return what changed between two sides of the touched files, by path and then in file order.
+    """Return the changes between two sides of the touched files, by path and then in file order.
 
     - A § entry whose `replaces` names one that left the same file is one "change".
     - A § entry or event that left one file and is in another is one "move", at the new path.
@@ -101,7 +101,7 @@ def _with_moves(changes: list[Change]) -> list[Change]:
 
 
 def _moving(change: Change) -> EntryKey | bytes | None:
-    """Return what two changes have in common that are the halves of a move; None when it cannot move."""
+    """Return the key that joins the two halves of a move; None for a change that cannot be one."""
     entry = change.new or change.old
     if change.op not in ("add", "remove") or entry is None:
         return None

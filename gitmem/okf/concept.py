@@ -92,7 +92,7 @@ class Concept:
         """The same concept with some values changed or added; None takes a key out.
 
         Every other key keeps its source lines, comments included. Only where the source cannot be cut
-        between keys (one flow mapping) is the whole block written anew.
+        between keys (one flow mapping) is the whole block rewritten.
         """
         touched = {key for key, value in changes.items() if not same_values(self.meta.get(key), value)}
         wanted = {**self.meta, **changes}

@@ -394,7 +394,7 @@ def entry_of(name: str, text: str, item: Mapping[str, object]) -> Entry:
 
 
 def listed_items(value: object) -> dict[str, Mapping[str, object]]:
-    """Return what the front matter's list says, by hash; anything in it of another form says nothing."""
+    """Return the items of the front matter's list by hash; malformed ones are ignored."""
     found: dict[str, Mapping[str, object]] = {}
     for item in value if isinstance(value, list) else ():
         if isinstance(item, Mapping) and is_hash(item.get("h")):
@@ -417,7 +417,7 @@ def with_turns(entry: Entry, turns: Iterable[str]) -> Entry:
 
 
 def place_of(entry: Entry) -> str:
-    """Return what an entry is sorted by: when it came, unless it took the place of another."""
+    """Return the sort key of an entry: when it was added, or the place of the entry it replaced."""
     place = entry.extra.get("place")
     return place if isinstance(place, str) and _PLACE.fullmatch(place) else entry.at
 

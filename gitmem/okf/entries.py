@@ -69,7 +69,7 @@ class Change:
 
     @property
     def key(self) -> EntryKey:
-        """Return what changed: the entry that is there now, or the one that went."""
+        """Return the changed entry: the new one, or the removed one."""
         entry = self.new or self.old
         assert entry is not None
         return entry.key

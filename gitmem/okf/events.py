@@ -235,7 +235,7 @@ def given_title(page: Concept, session: str) -> str:
 
 
 def first_words(parts: Iterable[bytes]) -> str:
-    """Return what the user said first in the parts of a session, on one line; empty where nothing is on record."""
+    """Return the first user message in the parts of a session, on one line; empty where there is none."""
     turns = []
     for part in parts:
         try:

@@ -61,7 +61,7 @@ class EntryFile:
 
     kind: ClassVar[Kind]
     space: ClassVar[str] = ""
-    """The space of what it is made of, beside front matter."""
+    """The key space of its entries, apart from front matter."""
 
     def render(self) -> bytes | None:
         """The file's bytes; None when nothing is left of it."""
@@ -87,7 +87,7 @@ class EntryFile:
 
     @property
     def units(self) -> dict[EntryKey, Entry]:
-        """Return what is added, removed and retracted by itself: § entries, events, or the file as a whole."""
+        """Return the units that are added, removed and retracted: § entries, events, or the whole file."""
         return self._texts
 
     @property
@@ -98,11 +98,11 @@ class EntryFile:
 
     @property
     def body(self) -> str:
-        """Return what a concept says, apart from its front matter; the whole text of anything else."""
+        """Return the body of a concept without its front matter; the whole text of any other file."""
         return (self.render() or b"").decode("utf-8", "replace")
 
     def get(self, key: EntryKey) -> Entry | None:
-        """Return what it has under that key; under the key of a whole file, the file as it is."""
+        """Return the entry under a key; for the key of a whole file, the whole file."""
         if key in _WHOLE_FILES:
             return self.whole
         return (self.parts if key.space == "meta" else self._texts).get(key)
@@ -117,7 +117,7 @@ class EntryFile:
         return (found.text, found.source) == (entry.text, entry.source)
 
     def differing(self, other: EntryFile) -> dict[EntryKey, Entry]:
-        """The parts but for front matter that the other file has with the same value: most of it, mostly."""
+        """The parts, without front matter that has the same value in the other file."""
         theirs = other.front
         own = self.front.items()
         other_values = {name: value for name, value in own if not _same(value, theirs.get(name, _NOTHING))}
@@ -288,7 +288,7 @@ class SectionsFile(EntryFile):
 
 @dataclass(frozen=True, slots=True)
 class PartFile(EntryFile):
-    """A session part, which goes with its last event unless somebody wrote a note there."""
+    """A session part; removed with its last event unless it also holds a hand-written note."""
 
     file: EventsFile
 

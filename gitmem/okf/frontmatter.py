@@ -94,9 +94,9 @@ def load(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, object], Key
 
 
 def blocks(yaml_text: str, keys: Keys | None = None) -> list[Block] | None:
-    """Return where each top-level key stands, in order; None when the text cannot be cut between keys.
+    """Return the block of each top-level key, in order; None when the text cannot be cut between keys.
 
-    `keys` saves reading the text, for who has read it. Blank lines and comments before a key belong to no block, so
+    `keys` saves a second reading. Blank lines and comments before a key belong to no block, so
     they stay when a block is changed.
     """
     if keys is None:
@@ -143,7 +143,7 @@ def plain_newlines(text: str) -> str:
 
 
 def _used(text: str) -> int:
-    """Return how much of a key's stretch is the key's own: without the blank lines and comments at its end."""
+    """Return the size of a key's own block, without the blank lines and comments at its end."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -139,7 +139,7 @@ def session_name(path: str) -> str:
 
 
 def plan_archive(path: str) -> str:
-    """Return where a finished plan goes: the directory of the year in its name."""
+    """Return the archive path of a finished plan, in the directory of the year in its name."""
     name = path.rpartition("/")[2]
     return f"plans/archive/{_date_in(name)[:4] or UNDATED}/{name}"
 

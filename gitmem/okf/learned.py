@@ -1,6 +1,6 @@
 """Knowledge in a range of changes, apart from the record of how it came about.
 
-*Knowledge* is what somebody would want to read: curated facts, decisions, plans, skills, any other concept or file. The
+*Knowledge* is what a reader wants: curated facts, decisions, plans, skills, any other concept or file. The
 *record* is conversations, the user's profile by day, tools, notes of snapshots, retractions and generated pages
 (`layout.is_record`). Every view shows knowledge first and closes with one line about the record. A decision is one item,
 though it is also an event of its session; a plan that went to the archive is one item too.
@@ -19,7 +19,7 @@ _ARCHIVE = "plans/archive/"
 BOOKKEEPING = frozenset(
     ("generated", "timestamp", "session", "event", "status", "completed", "entries", "verified", "model")
 )
-"""Front matter that gitmem keeps beside what somebody says."""
+"""Front matter that gitmem maintains itself."""
 _SIGNS: dict[Op, str] = {"add": "+", "remove": "-", "change": "~", "move": "~"}
 _SKILL_FILE = "SKILL.md"
 
@@ -99,7 +99,7 @@ class Learned:
         return bool(self.items)
 
     def in_short(self) -> list[str]:
-        """Return what was learned, in a few words each."""
+        """Return a short phrase for each thing learned."""
         counts: dict[tuple[str, str], int] = {}
         words: list[str] = []
         decided = [item for item in self.items if item.noun == "decision" and item.op == "add"]
@@ -230,7 +230,7 @@ def _changed(path: str, parts: tuple[Change, ...]) -> LearnedItem:
 
 
 def noun_of(path: str, kind: str = "") -> str:
-    """Return what people call what stands at a path."""
+    """Return the noun for the file at a path: decision, plan, skill."""
     if path.startswith("skills/"):
         return "skill"
     if path.startswith("config/"):
@@ -279,7 +279,7 @@ def _rationale(body: str) -> str:
 
 
 def _plan(path: str, body: str) -> dict[str, Any]:
-    """Return how far a plan is, and its steps."""
+    """Return the progress of a plan, and its steps."""
     steps = tuple(line for line in body.split("\n") if line.startswith("- ["))
     done = sum(line.startswith("- [x]") for line in steps)
     over = path.startswith(_ARCHIVE)

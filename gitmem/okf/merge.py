@@ -63,7 +63,7 @@ def merge_file(
 
 
 def beside(path: str, data: bytes) -> str:
-    """Return where the version goes that does not keep the path: `<name>~<hash8>.md`."""
+    """Return the path of the version that does not keep its own: `<name>~<hash8>.md`."""
     directory, slash, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
     if not stem:
@@ -205,7 +205,7 @@ def _merge_meta(base: Concept | None, ours: Concept, theirs: Concept) -> Concept
 
 
 def _mark(meta: Mapping[str, object], key: str) -> str | None:
-    """Return what a value is compared by: its text, because 1 and true are equal in Python; None for null or none."""
+    """Return the text a value is compared by, since 1 and true are equal in Python; None for null or a missing key."""
     return frontmatter.dump_value(meta[key]) if meta.get(key) is not None else None
 
 

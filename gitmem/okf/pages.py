@@ -80,7 +80,7 @@ class _Item(NamedTuple):
 
 
 def _newest_first(names: Iterable[str]) -> list[_Item]:
-    """Return what the names stand for, by date and then by name; what has no date is last."""
+    """Return the items of the names, newest date first and then by name; undated items are last."""
     items = [_listed(name) for name in sorted(names)]
     items.sort(key=_date_of, reverse=True)  # stable: the names of one day stay in their order
     return items

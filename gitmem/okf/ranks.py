@@ -49,7 +49,7 @@ def is_echo(tool: str, arguments: str = "") -> bool:
 
 
 def source_of(tool: str, arguments: str) -> str:
-    """Return where the result of a call came from: the tool, and the URL, file or command that it was given."""
+    """Return the source of a call's result: the tool, and the URL, file or command it was given."""
     given = _given(arguments)
     for name in _PLACES:
         value = given.get(name)

@@ -94,7 +94,7 @@ class Scrub:
                 self.hashes[old] = new
 
     def _entry_text(self, entry: Entry) -> str:
-        """Return what is left of a § entry: nothing where it goes."""
+        """Return the remaining text of a § entry; empty where it is erased."""
         if entry.key.id in self.entries:
             return ""
         text = self.pattern.text(entry.text)

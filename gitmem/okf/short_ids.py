@@ -23,7 +23,7 @@ _TYPED = re.compile(r"([0-9a-f]{4,32})((?:-\d+)?)", re.IGNORECASE)
 
 
 def short(whole: str) -> str:
-    """An id as people see it; one that somebody chose is shown as it is."""
+    """An id as shown to people; a chosen name is shown unchanged."""
     match = _LONG.fullmatch(whole)
     return f"{match[1][:SHORT]}{match[2]}" if match else whole
 

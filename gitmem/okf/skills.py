@@ -79,7 +79,7 @@ def check_file_path(file: str) -> str:
 
 
 def directory(name: str, category: str = "") -> str:
-    """Return where a skill is in a bundle."""
+    """Return the directory of a skill in a bundle."""
     return "/".join(part for part in (ROOT, check_category(category), check_name(name)) if part)
 
 
@@ -111,7 +111,7 @@ class SkillHead:
 
 
 def read_head(text: str, fallback: str = "") -> SkillHead:
-    """Return what a SKILL.md says of itself, as far as it can be read; never an error."""
+    """Return the front matter of a SKILL.md as far as it is readable; never raises."""
     try:
         found = frontmatter.read(text)
     except InvalidContent:

@@ -179,7 +179,7 @@ def too_large(path: str, data: bytes) -> str:
 
 
 def _outside(path: str, mode: int) -> Iterator[str]:
-    """Yield what is wrong with it whatever it holds."""
+    """Yield the problems that do not depend on the content."""
     try:
         paths.check_path(path)
     except InvalidContent as error:

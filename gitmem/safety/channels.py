@@ -88,7 +88,7 @@ OWN = Attribution()
 def attribute(
     text: str, said: Sequence[Said], results: Sequence[ToolResult], *, turn: int = 0, here: str | None = ""
 ) -> Attribution:
-    """Say where a text came from, by what its session heard up to a turn.
+    """Attribute a text to its source, by what its session had received up to a turn.
 
     `here` is the working directory; None where it is another person's.
     """
@@ -113,7 +113,7 @@ def attribute(
 
 
 def is_local(result: ToolResult, here: str | None = "") -> bool:
-    """Say whether a result is of this machine: a command's output, the memory's, or a file of the working directory."""
+    """Return whether a result is local: output of a command or of the memory, or a file of the working directory."""
     if result.channel in ("shell", "recall"):
         return not result.recalled
     if result.channel != "file" or here is None or result.recalled or _ELSEWHERE.search(result.source):
@@ -123,7 +123,7 @@ def is_local(result: ToolResult, here: str | None = "") -> bool:
 
 
 def _repeats(text: str, result: ToolResult, said: str, turn: int, at_stake: frozenset[Stake]) -> bool:
-    """Say whether a text without a key of a result is that result's all the same, rather than the user's."""
+    """Return whether a text that shares no key with a result still derives from it rather than from the user."""
     his, theirs = cover(text, said), cover(text, result.text)
     if theirs >= _MOST:
         return his < theirs
@@ -143,7 +143,7 @@ def cover(text: str, other: str) -> float:
 def _is_asked_for(
     text: str, said: Sequence[Said], brought: frozenset[str], at_stake: frozenset[Stake]
 ) -> bool:
-    """Say whether the user asked to keep it: he saw it and said so, or named what is at stake."""
+    """Return whether the user asked to keep it: saw it and said so, or named what is at stake."""
     for one in said[-_RECENT:]:
         if not asks_to_keep(one.text):
             continue
@@ -157,12 +157,12 @@ def _is_asked_for(
 
 
 def asks_for(text: str, said: str) -> bool:
-    """Say whether the user speaks of a text, or asks to keep something, in whatever language."""
+    """Return whether the user refers to a text, or asks to keep something, in any language."""
     return asks_to_keep(said) or cover(text, said) > 0 or not keys_of(text).isdisjoint(keys_of(said))
 
 
 def speaks_of(text: str, said: str) -> bool:
-    """Say whether the user speaks of a text that an agent removes, or asks to forget something."""
+    """Return whether the user refers to a text that an agent removes, or asks to forget something."""
     if asks_to_forget(said) or not keys_of(text).isdisjoint(keys_of(said)):
         return True
     return cover(text, said) >= _MOST
@@ -173,7 +173,7 @@ def asks_to_forget(text: str) -> bool:
 
 
 def asks_to_keep(text: str) -> bool:
-    """Say whether the user asks to keep something: not where he says not to, or asks whether it was kept."""
+    """Return whether the user asks to keep something, rather than not to or whether it was kept."""
     folded = as_seen(text)
     asked = _asked("keep").search(folded)
     if asked is None or _asked("asking").search(folded):
@@ -213,19 +213,19 @@ def _asked(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def stakes_of(text: str) -> frozenset[Stake]:
-    """Return what would change if this were believed."""
+    """Return the stakes of a text: what would change if it were believed."""
     folded = as_seen(text)
     return frozenset(stake for stake in STAKES if _stake(stake, named=False).search(folded))
 
 
 def stakes_named(text: str) -> frozenset[Stake]:
-    """Return what a request is about: the same, and where it is only named (`the bank details`)."""
+    """Return the stakes of a request, including those only named (`the bank details`)."""
     folded = as_seen(text)
     return frozenset(stake for stake in STAKES if _stake(stake, named=True).search(folded))
 
 
 def in_words(stakes: frozenset[Stake]) -> str:
-    """Return what is at stake for the person who reviews it."""
+    """Return the stakes as shown to a reviewer."""
     return " and ".join(words for stake, words in _patterns()["words"].items() if stake in stakes)
 
 

@@ -121,7 +121,7 @@ _LETTERS_THAT_FOLD = frozenset(
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
-    """Return what to remove, in order and apart: one pass, in which a finished match gives way to the one it split.
+    """Return the spans to remove, ordered and disjoint, in one pass; a match yields to the one that it split.
 
     A character that continues nothing can never become part of a match, whatever is removed around it, so
     then the matches that wait are given up too.
@@ -185,7 +185,7 @@ _TABLES: defaultdict[int, dict[str, int]] = defaultdict(dict)  # what characters
 
 
 def _learn(state: int, character: str) -> int:
-    """Return what `character` does in `state`; remembered, unless a text is about to fill the memory."""
+    """Return the transition of `state` on `character`; cached, unless a text is about to fill the cache."""
     symbols = _fold(character)
     if symbols in _OPENINGS:
         # `&lt` is whole without its `;`, also where another entity follows at once.

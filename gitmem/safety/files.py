@@ -52,7 +52,7 @@ _MOST, _SHORTEST = 1_000, 20
 
 
 def code_of(text: str, path: str) -> str | None:
-    """Return what of a script is code, by its name or its first line; None for another file."""
+    """Return the code of a script, known by its name or first line; None for any other file."""
     family = _family(text, path)
     if family is None:
         return None

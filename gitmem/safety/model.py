@@ -44,12 +44,12 @@ def word_hash(word: str) -> int:
 
 
 def pair_halves(number: int) -> tuple[int, int]:
-    """Return what a word brings to the number of a pair as its first and as its second word."""
+    """Return the contribution of a word to the hash of a pair, as its first and as its second word."""
     return number * 0x9E3779B1 & 0xFFFFFFFF, (number * 0x85EBCA6B ^ 0x5BD1E995) & 0xFFFFFFFF
 
 
 def pair_hash(first: int, second: int) -> int:
-    """The number of two words in a row; 0 stands before the first word."""
+    """The hash of two consecutive words; 0 precedes the first word."""
     return (pair_halves(first)[0] ^ pair_halves(second)[1]) >> 7 & MASK
 
 
@@ -121,7 +121,7 @@ class StatisticalModel:
         )
 
     def score(self, words: list[str]) -> float:
-        """Return how much a text looks like an attack; above the threshold is too much."""
+        """Return the attack score of a text; above the threshold it counts as an attack."""
         words = split_words(words)
         if not words:
             return self.bias
@@ -145,7 +145,7 @@ class StatisticalModel:
         return self.bias + best * self.unit - penalty
 
     def _pairs(self, entries: dict[str, tuple[float, int, int]], words: list[str], first: bool) -> int:
-        """Return what the pairs of words in a window weigh."""
+        """Return the weight of the word pairs in a window."""
         weights = self.weights
         found = [entries[word] for word in words]
         before = [_START, *found[:-1]] if first else found[:-1]

@@ -254,7 +254,7 @@ def _leading_words(pattern: str) -> tuple[str, ...]:
 
 
 def _paths(tree: Any, *, repeated: bool = False) -> int:
-    """Return how many ways there are to try a parsed pattern at one place; ValueError for what can explode."""
+    """Return the number of ways to match a parsed pattern at one place; ValueError where they can explode."""
     total = 1
     for operation, argument in tree:
         name = str(operation)

@@ -297,7 +297,7 @@ class _Index:
 
 
 def _positions(view: str, words: list[str], wanted: set[str]) -> dict[str, list[int]]:
-    """Return where the wanted ones among the words of a text stand."""
+    """Return the positions of the wanted words in a text."""
     where: dict[str, list[int]] = {word: [] for word in wanted}
     hits = [word for word in words if word in wanted]
     if 3 * len(hits) > len(words):
@@ -417,7 +417,7 @@ def _discussed(view: str, hit: re.Match[str]) -> bool:
 
 
 def _locate(text: str, hit: re.Match[str], layer: Layer | None) -> tuple[int, int]:
-    """Return where in the original a match stands: exact for plain text, else the words or the decoded piece."""
+    """Return the span of a match in the original: exact for plain text, else the words or the decoded piece."""
     if layer is not None and layer.span is not None:
         return layer.span
     start, end = hit.span()
@@ -474,7 +474,7 @@ def _in_a_skill(finding: Finding, is_studied: bool, text: str, *, strays: int = 
 
 
 def _is_warned_of(span: tuple[int, int], text: str) -> bool:
-    """Say whether a command is one that the text says to refuse: `never run …`, a list of what is denied."""
+    """Return whether the text says to refuse a command: `never run …`, a deny list."""
     near = text[max(0, span[0] - _NEAR) : span[1] + _NEAR // 2].lower()
     return _WARNING.search(near) is not None
 

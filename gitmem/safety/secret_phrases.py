@@ -87,7 +87,7 @@ def _in_cookies(text: str, found: SecretFinds) -> None:
 
 
 def _is_login(token: str) -> bool:
-    """Say whether base64 encodes `name:password`."""
+    """Return whether base64 encodes `name:password`."""
     try:
         login = a2b_base64(token.replace("-", "+").replace("_", "/") + "=" * (-len(token) % 4))
         _, colon, password = login.decode("ascii").partition(":")
@@ -268,7 +268,7 @@ def _told_by(match: re.Match[str], text: str, found: SecretFinds) -> tuple[int, 
 
 
 def _is_kept(before: str) -> bool:
-    """Say whether `key` behind these words is one that is kept secret."""
+    """Return whether `key` after these words is a secret one."""
     what = before[:-1] if before[-1:] in ("_", "-", " ") else before
     return what.endswith(_KEPT) or (before[-1:] == "_" and what[-1:].isalnum() and not what.endswith(_OPEN))
 

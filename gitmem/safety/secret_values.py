@@ -80,7 +80,7 @@ _MARKER = r"\[redacted [a-z0-9-]{2,40}(?: …[\w+/=.~*-]{1,4})?\]"
 
 
 def plausible(body: str) -> bool:
-    """Say whether the body of a token that has the right shape may be real."""
+    """Return whether the body of a well-formed token may be real."""
     low = body.lower()
     if len(set(body)) < 6 or low.startswith(("your", "fake")) or compiled(_FAKE).search(low):
         return False
@@ -98,7 +98,7 @@ _FAKE = (
 
 
 def noise(piece: str) -> bool:
-    """Say whether letters and digits look like nothing that a person wrote: `x7Kp2mQe`, not `OAuth2Client`."""
+    """Return whether letters and digits look random: `x7Kp2mQe`, not `OAuth2Client`."""
     if len(piece) < 8 or piece.isdigit() or (piece.isalpha() and (piece.islower() or piece.isupper())):
         return False
     if not compiled(rf"(?:{_PART})++[A-Z]?").fullmatch(piece):
@@ -115,7 +115,7 @@ def mixed(piece: str) -> bool:
 
 
 def token_like(value: str) -> bool:
-    """Say whether a value that is called a key is one: `x7Kp2mQe…`, not words with hyphens or a path."""
+    """Return whether a value named as a key is one: `x7Kp2mQe…`, not hyphenated words or a path."""
     if not 10 <= len(value) <= 4000 or len(set(value)) < 7 or placeholder(value):
         return False
     if not compiled(r"[\w\-./+=~:%!@#$^&*?|,;]++").fullmatch(value) or compiled(_REFERENCE).match(value):
@@ -135,9 +135,9 @@ _HEXADECIMAL = (
 
 
 def password_like(value: str, weak: bool, quoted: bool) -> bool:
-    """Say whether a value that is called a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`.
+    """Return whether a value named as a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`.
 
-    `weak`: nothing stands between the word and the value, so the value must tell more by itself.
+    `weak`: nothing separates the word and the value, so the value itself must be stronger evidence.
     """
     if not (8 if weak else 6) <= len(value) <= 200 or placeholder(value):
         return False
@@ -161,7 +161,7 @@ def password_like(value: str, weak: bool, quoted: bool) -> bool:
 
 
 def placeholder(value: str) -> bool:
-    """Say whether a value is a placeholder for one."""
+    """Return whether a value is a placeholder."""
     low = value.lower()
     return bool(compiled(_STANDS_FOR).match(low) or compiled(_SAYS_SO).search(low))
 
