@@ -62,8 +62,6 @@ OFF: dict[str, list[Patch]] = {
         (candidates, "messages_of", lambda text: [(0, len(text))]),
         (question, "split", lambda text: [text]),
     ],
-    "neighbours": [(ranking, "_NEIGHBOUR", 0.0)],
-    "neighbours of short turns only": [(ranking, "_SHORT", 1_000_000)],
     "session": [(ranking, "_SHARE", 0.0)],
     "dates": [(ranking, "_DATE", 0.0)],
     "types": [(ranking, "_TYPES", {})],

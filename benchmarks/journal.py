@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import get_args
 
-from gitmem.memory.capture.journal import Fsync, Journal, abandoned, pending_count
+from gitmem.memory.capture.abandoned import abandoned, pending_count
+from gitmem.memory.capture.journal import Fsync, Journal
 
 TEXT = "The user prefers tabs to spaces, and wants to be asked before anything is pushed. " * 3
 FIELDS = {"content": TEXT[:200], "category": "preference"}

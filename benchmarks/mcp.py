@@ -228,7 +228,7 @@ class Bench:
         def push(number: int) -> float:
             taken = timed(
                 lambda: [
-                    buffer.append("decision", decision=f"Use lamp {number}-{one}") for one in range(many)
+                    buffer.take("decision", {"decision": f"Use lamp {number}-{one}"}) for one in range(many)
                 ]
             )
             buffer.flush()

@@ -82,7 +82,7 @@ class TrustConfig:
     agent: Trust = _setting("mark", "the same for other agents")
     tool: Trust = _setting("mark", "the same for any other tool")
     recall: Trust = _setting("mark", "the same for what was recalled from earlier sessions")
-    remote: Trust = _setting("mark", "the same for what a shared remote brought")
+    remote: Trust = _setting("mark", "the same for what machines of others brought")
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,7 @@ class Config:
     hot_memory_max: int = _setting(50, "events in the buffer before it is flushed", minimum=1)
     flush_min_turns: int = _setting(6, "user turns before a session is distilled; 0 = never")
     nudge_interval: int = _setting(10, "turns between two memory nudges; 0 = never")
-    transcripts: Literal["all", "summary", "text", "user-only", "off"] = _setting(
-        "all", "what is kept of conversations"
-    )
+    transcripts: Literal["all", "text", "user-only", "off"] = _setting("all", "what is kept of conversations")
     fsync: Literal["always", "interval", "off"] = _setting("interval", "when the journal is fsynced")
     fsync_interval_ms: int = _setting(200, "milliseconds between two fsyncs of the journal", minimum=1)
     memory_enabled: bool = _setting(True, "keep MEMORY.md")
@@ -280,14 +278,7 @@ def sources(
 
 def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostname: str = "") -> Config:
     """The settings that hold, from the environment and then the files in their order."""
-    values: dict[str, Value] = {}
-    origins: dict[str, str] = {}
-
-    def take(key: str, value: Value, origin: str) -> None:
-        if key not in values:
-            values[key] = value
-            origins[key] = origin
-
+    found: dict[str, tuple[Value, str]] = {}
     given = sorted(name for name in env if name.startswith(ENV_PREFIX) and name not in NOT_SETTINGS)
     by_variable = {setting.env: setting for setting in settings()} if given else {}
     for name in given:
@@ -296,11 +287,8 @@ def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostnam
             raise _unknown(name, "the environment", by_variable)
         # `GITMEM_X= command` is how a shell takes a variable away; only a text can be empty.
         if env[name] or setting.type == "str":
-            take(
-                setting.key,
-                from_text(setting, env[name], f"the environment ({name})"),
-                f"environment {name}",
-            )
+            value = from_text(setting, env[name], f"the environment ({name})")
+            found.setdefault(setting.key, (value, f"environment {name}"))
 
     # Every file is checked in full, also where an earlier source already gave the value.
     ignored: list[str] = []
@@ -309,23 +297,19 @@ def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostnam
             if raw is not None and _table()[key].is_personal and file.origin == GIT_DIR_CONFIG:
                 ignored.append(key)
             elif raw is not None:
-                take(key, _from_data(_table()[key], raw, file.origin), file.origin)
+                found.setdefault(key, (_from_data(_table()[key], raw, file.origin), file.origin))
 
-    if hostname and not values.get("machine"):
-        values["machine"] = hostname
-        origins["machine"] = "host name"
-    return replace(_build(values, origins), _ignored=tuple(ignored))
-
-
-def _build(values: Mapping[str, Value], origins: Mapping[str, str]) -> Config:
-    config = Config(_origins=MappingProxyType(dict(origins)))
-    top: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
-    for group in {key.partition(".")[0] for key in values if "." in key}:
-        inside = {
-            key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{group}.")
-        }
-        top[group] = replace(getattr(config, group), **inside)
-    return replace(config, **top)
+    if hostname and not found.get("machine", ("", ""))[0]:
+        found["machine"] = hostname, "host name"
+    origins = MappingProxyType({key: origin for key, (_, origin) in found.items()})
+    config = Config(_origins=origins, _ignored=tuple(ignored))
+    values: dict[str, Any] = {}
+    for key, (value, _) in found.items():
+        group, _, own = key.rpartition(".")
+        values[group or key] = (
+            replace(values.get(group, getattr(config, group)), **{own: value}) if group else value
+        )
+    return replace(config, **values)
 
 
 def _yaml(text: str, origin: str) -> object:
@@ -382,17 +366,16 @@ def _flat(file: ConfigFile) -> Iterator[tuple[str, object]]:
 
 def from_text(setting: Setting, text: str, source: str) -> Value:
     """The value that a text stands for; raises where it is none for this setting."""
-    if setting.type in ("str", "choice"):
-        return _checked(setting, text, source)
     word = text.strip().lower()
-    if setting.type == "bool":
-        if word not in _BOOLS:
-            raise _wrong(setting, text, source)
-        return _BOOLS[word]
+    value: object = text
     try:
-        return _checked(setting, int(word) if setting.type == "int" else float(word), source)
-    except ValueError:
+        if setting.type == "bool":
+            value = _BOOLS[word]
+        elif setting.type in ("int", "float"):
+            value = int(word) if setting.type == "int" else float(word)
+    except (ValueError, KeyError):
         raise _wrong(setting, text, source) from None
+    return _from_data(setting, value, source)
 
 
 def _from_data(setting: Setting, raw: object, source: str) -> Value:
@@ -405,21 +388,18 @@ def _from_data(setting: Setting, raw: object, source: str) -> Value:
     if type(raw) is not expected:
         raise _wrong(setting, raw, source)
     value: Any = raw
-    return _checked(setting, value, source)
-
-
-def _checked(setting: Setting, value: Value, source: str) -> Value:
     if isinstance(value, str):
-        good = (
+        is_fit = (
             value in setting.choices
             if setting.choices
             else re.fullmatch(setting.pattern or r"(?s:.*)", value)
         )
     else:
-        good = isinstance(value, bool) or (math.isfinite(value) and value >= setting.minimum)
-    if not good:
+        is_fit = isinstance(value, bool) or (math.isfinite(value) and value >= setting.minimum)
+    if not is_fit:
         raise _wrong(setting, value, source)
-    return value
+    checked: Value = value
+    return checked
 
 
 def _wrong(setting: Setting, value: object, source: str) -> ConfigError:

@@ -1,4 +1,4 @@
-"""Dates as people say them: `friday`, `last week`, `3d`, `28 Oct`, `2026-W45`, `yesterday 18:00`; and those in a text.
+"""Dates as people say them: `friday`, `last week`, `3d`, `28 Oct`, `2026-10-28 18:00`; and those in a text.
 
     span("last week", now=now)   # from Monday to Sunday of the week before this one
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 UNDERSTOOD = (
-    "now, today, yesterday, friday, last week, last month, 3d, 2w, a week ago, 2 hours ago, 18:00, yesterday 18:00, "
-    "28 Oct, October, 2026-10-28, 2026-10-28 18:00, 2026-10, 2026-W45"
+    "now, today, yesterday, friday, last week, last month, 3d, 2w, a week ago, 2 hours ago, 28 Oct, October, 2026-10, "
+    "2026-10-28, 2026-10-28 18:00"
 )
 """What can be written, for a message to somebody whose words were not understood."""
 
@@ -36,9 +36,13 @@ _COUNTED = "one two three four five six seven eight nine ten"
 _NUMBERS = {"a": 1, "an": 1, **{word: count for count, word in enumerate(_COUNTED.split(), 1)}}
 _UNITS = {
     "second": "seconds", "minute": "minutes", "hour": "hours", "day": "days", "week": "weeks", "month": "months",
-    "year": "years", "sec": "seconds", "min": "minutes", "mo": "months", "h": "hours", "d": "days", "w": "weeks",
-    "y": "years",
+    "year": "years", "min": "minutes", "mo": "months", "h": "hours", "d": "days", "w": "weeks", "y": "years",
 }  # fmt: skip
+_AGO = re.compile(rf"(\d{{1,6}}|{'|'.join(_NUMBERS)}) ?({'|'.join(_UNITS)})s?(?: ago)?")
+_WITH_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[ t]\d.*")
+_DAY_OF_MONTH = re.compile(
+    r"(?:(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?([a-z]+)\.?|([a-z]+)\.? (\d{1,2})(?:st|nd|rd|th)?)(?: (\d{4}))?"
+)
 _LONG_AGO = 100_000
 _MOMENT = timedelta(microseconds=1)
 
@@ -50,49 +54,38 @@ def span(text: str, *, now: datetime) -> Period | None:
         words = words.removeprefix(lead)
     if not words or len(words) > 64:
         return None
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     try:
-        return _moment(text.strip(), words, now) or _day_and_time(words, now) or _stretch(words, now)
+        if (moment := _moment(words, now)) is not None:
+            return Period(moment, moment)
+        if (day := _day(words, today)) is not None:
+            return _until(day, day + timedelta(days=1))
+        return _week(words, today) or _months(words, today)
     except (ValueError, OverflowError):  # 30 February, 25 o'clock, or beyond the calendar
         return None
 
 
-# Moments
-
-
-def _moment(given: str, words: str, now: datetime) -> Period | None:
+def _moment(words: str, now: datetime) -> datetime | None:
     if words == "now":
-        return _exactly(now)
+        return now
     if (back := _ago(words)) is not None:
         count, unit = back
-        months = {"months": count, "years": 12 * count}.get(unit, 0)
-        return _exactly(_months_before(now, months) if months else _elapsed(now, timedelta(**{unit: count})))
-    if "t" not in words and not re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{1,2}:.*[+z-].*", words):
+        if unit in ("months", "years"):
+            return _months_before(now, count * (12 if unit == "years" else 1))
+        length = timedelta(**{unit: count})
+        # Days go by the calendar, shorter ones by the clock that never changes.
+        by_calendar = unit in ("days", "weeks")
+        return now - length if by_calendar else (now.astimezone(UTC) - length).astimezone(now.tzinfo)
+    if not _WITH_TIME.fullmatch(words):
         return None
-    try:
-        exact = datetime.fromisoformat(given.upper())
-    except ValueError:
-        return None
-    return _exactly(exact if exact.tzinfo else exact.replace(tzinfo=now.tzinfo))
+    exact = datetime.fromisoformat(words.upper())
+    return exact if exact.tzinfo else exact.replace(tzinfo=now.tzinfo)
 
 
 def _ago(words: str) -> tuple[int, str] | None:
     """A number and a unit: `3d`, `2w ago`, `a week ago`, `10 minutes ago`."""
-    short = re.fullmatch(r"(\d{1,6}) ?(min|mo|h|d|w|y)(?: ago)?", words)
-    found = short or re.fullmatch(
-        rf"(\d{{1,6}}|{'|'.join(_NUMBERS)}) (second|sec|minute|min|hour|day|week|month|year)s? ago", words
-    )
-    if found is None:
-        return None
-    return min(_NUMBERS.get(found[1]) or int(found[1]), _LONG_AGO), _UNITS[found[2]]
-
-
-def _elapsed(now: datetime, length: timedelta) -> datetime:
-    """So long before now; days by the calendar, shorter ones by the clock that never changes."""
-    if length >= timedelta(days=1):
-        return now - length
-    from datetime import UTC
-
-    return (now.astimezone(UTC) - length).astimezone(now.tzinfo)
+    found = _AGO.fullmatch(words)
+    return (min(_NUMBERS.get(found[1]) or int(found[1]), _LONG_AGO), _UNITS[found[2]]) if found else None
 
 
 def _months_before(now: datetime, count: int) -> datetime:
@@ -101,100 +94,71 @@ def _months_before(now: datetime, count: int) -> datetime:
     if months < 12 * 2:
         raise OverflowError("before the calendar")
     year, month = divmod(months, 12)
-    from calendar import monthrange
-
-    return now.replace(year=year, month=month + 1, day=min(now.day, monthrange(year, month + 1)[1]))
+    return now.replace(year=year, month=month + 1, day=min(now.day, _days_in(year, month + 1)))
 
 
-# A day, with or without a time
+def _days_in(year: int, month: int) -> int:
+    return (datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC) - timedelta(days=1)).day
 
 
-def _day_and_time(words: str, now: datetime) -> Period | None:
-    found = re.fullmatch(r"(?:(.*?) )?(?:at )?(\d{1,2}):(\d{2})(?::(\d{2}))?", words)
-    if found is None:
-        day = _day(words, now)
-        return _until(day, day + timedelta(days=1)) if day is not None else None
-    day = _day(found[1] or "today", now)
-    if day is None:
-        return None
-    moment = day.replace(hour=int(found[2]), minute=int(found[3]), second=int(found[4] or 0))
-    if not found[1] and moment > now:  # the last time that the clock showed it
-        moment -= timedelta(days=1)
-    return _exactly(moment)
-
-
-def _day(words: str, now: datetime) -> datetime | None:
-    """The beginning of the day that is named."""
-    today = _midnight(now)
+def _day(words: str, today: datetime) -> datetime | None:
+    """The beginning of the day that is named; a day of a month without a year is the last one that was."""
     named = ("today", "yesterday", "day before yesterday")
     if words.removeprefix("the ") in named:
         return today - timedelta(days=named.index(words.removeprefix("the ")))
     weekday = _named(words.removeprefix("last "), _DAYS)
     if weekday is not None:
         return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
-    if found := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})|(\d{4})(\d{2})(\d{2})", words):
-        year, month, day = (int(number) for number in found.groups() if number)
-        return today.replace(year=year, month=month, day=day)
-    return _day_of_month(words, today)
-
-
-def _day_of_month(words: str, today: datetime) -> datetime | None:
-    """`28 Oct`, `Oct 28th`, `28. October 2025`; without a year the last one that was."""
-    nth, year = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?", r"(?: (?P<year>\d{4}))?"
-    found = re.fullmatch(rf"{nth} (?:of )?(?P<month>[a-z]+)\.?{year}", words)
-    found = found or re.fullmatch(rf"(?P<month>[a-z]+)\.? {nth}{year}", words)
-    month = _named(found["month"], _MONTHS) if found else None
+    if found := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", words):
+        return today.replace(year=int(found[1]), month=int(found[2]), day=int(found[3]))
+    found = _DAY_OF_MONTH.fullmatch(words)
+    month = _named(found[2] or found[3], _MONTHS) if found else None
     if found is None or month is None:
         return None
-    day = int(found["day"])
-    if found["year"]:
-        return today.replace(year=int(found["year"]), month=month + 1, day=day)
-    for back in range(9):  # 29 February is up to eight years away
-        try:
-            moment = today.replace(year=today.year - back, month=month + 1, day=day)
-        except ValueError:
-            continue
-        if moment <= today:
-            return moment
+    day = int(found[1] or found[4])
+    if found[5]:
+        return today.replace(year=int(found[5]), month=month + 1, day=day)
+    for year in range(today.year, today.year - 9, -1):  # 29 February is up to eight years away
+        if day <= _days_in(year, month + 1):
+            moment = today.replace(year=year, month=month + 1, day=day)
+            if moment <= today:
+                return moment
     return None
 
 
-# Longer stretches
-
-
-def _stretch(words: str, now: datetime) -> Period | None:
-    today = _midnight(now)
-    which, _, unit = words.partition(" ")
-    if which in ("this", "last") and unit in ("week", "month", "year"):
-        if unit == "week":
-            start = today - timedelta(days=today.weekday() + (7 if which == "last" else 0))
-            return _until(start, start + timedelta(days=7))
-        months = 12 if unit == "year" else 1
-        start = today.replace(day=1, month=1 if unit == "year" else today.month)
-        if which == "last":
-            start = _months_before(start, months)
-        return _months(start, months)
-    if found := re.fullmatch(r"(\d{4})-?w(\d{2})", words):
-        monday = datetime.fromisocalendar(int(found[1]), int(found[2]), 1)
-        start = today.replace(year=monday.year, month=monday.month, day=monday.day)
-        return _until(start, start + timedelta(days=7))
-    if found := re.fullmatch(r"(\d{4})-(\d{2})", words):
-        return _months(today.replace(year=int(found[1]), month=int(found[2]), day=1), 1)
-    if re.fullmatch(r"(?:19|20)\d\d", words):
-        return _months(today.replace(year=int(words), month=1, day=1), 12)
-    name, _, year = words.removeprefix("last ").partition(" ")
-    month = _named(name, _MONTHS)
-    if month is None or (year and not re.fullmatch(r"\d{4}", year)):
+def _week(words: str, today: datetime) -> Period | None:
+    if words not in ("this week", "last week"):
         return None
-    if year:
-        return _months(today.replace(year=int(year), month=month + 1, day=1), 1)
-    start, latest = today.replace(month=month + 1, day=1), today.replace(day=1)
-    if words.startswith("last "):
-        latest = _months_before(latest, 1)
-    return _months(start if start <= latest else start.replace(year=start.year - 1), 1)
+    start = today - timedelta(days=today.weekday() + (7 if words == "last week" else 0))
+    return _until(start, start + timedelta(days=7))
 
 
-# The calendar
+def _months(words: str, today: datetime) -> Period | None:
+    """A month or a year."""
+    this_month, this_year = today.replace(day=1), today.replace(day=1, month=1)
+    stretches = {
+        "this month": (this_month, 1),
+        "last month": (_months_before(this_month, 1), 1),
+        "this year": (this_year, 12),
+        "last year": (_months_before(this_year, 12), 12),
+    }
+    if words not in stretches:
+        if found := re.fullmatch(r"(\d{4})-(\d{2})|((?:19|20)\d\d)", words):
+            year, month, length = int(found[1] or found[3]), int(found[2] or 1), 1 if found[2] else 12
+            stretches[words] = today.replace(year=year, month=month, day=1), length
+        elif found := re.fullmatch(r"(last )?([a-z]+)(?: (\d{4}))?", words):
+            number = _named(found[2], _MONTHS)
+            if number is None:
+                return None
+            start = this_month.replace(month=number + 1)
+            latest = stretches["last month"][0] if found[1] else this_month
+            year = int(found[3]) if found[3] else start.year - (start > latest)
+            stretches[words] = start.replace(year=year), 1
+        else:
+            return None
+    start, length = stretches[words]
+    years, month = divmod(start.month - 1 + length, 12)
+    return _until(start, start.replace(year=start.year + years, month=month + 1))
 
 
 def _named(word: str, names: tuple[str, ...]) -> int | None:
@@ -204,22 +168,9 @@ def _named(word: str, names: tuple[str, ...]) -> int | None:
     return next((number for number, name in enumerate(names) if name.startswith(word)), None)
 
 
-def _midnight(moment: datetime) -> datetime:
-    return moment.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-
-
-def _months(start: datetime, count: int) -> Period:
-    years, month = divmod(start.month - 1 + count, 12)
-    return _until(start, start.replace(year=start.year + years, month=month + 1))
-
-
 def _until(start: datetime, end: datetime) -> Period:
     """From one moment up to just before another."""
     return Period(start, end - _MOMENT)
-
-
-def _exactly(moment: datetime) -> Period:
-    return Period(moment, moment)
 
 
 # Dates in a text

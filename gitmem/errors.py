@@ -15,7 +15,6 @@ GitMemError                 exit 1: it failed; the message says what happened an
 │   └── Refused             the gate or the store refuses this content; nothing was changed
 │       ├── BlockedContent  the scanner blocks the text; `result` says why
 │       ├── BlockedSkill    the guard blocks the skill; `findings` says where and why
-│       ├── TakesMuch       an undo that would take more than half of the memory, without a word that it is meant
 │       └── StoreRefusal    the curated store cannot do it; says how full it is and what it holds
 ├── RemoteError             a remote could not be reached, or would not do what was asked
 │   ├── RefusedFetch        something in what it sent must not enter; nothing of it did
@@ -128,10 +127,6 @@ class BlockedSkill(Refused):
         )
         self.danger = danger
         self.findings = tuple(findings)
-
-
-class TakesMuch(Refused):
-    pass
 
 
 class StoreRefusal(Refused):

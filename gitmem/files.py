@@ -1,4 +1,4 @@
-"""Files on disk: whole writes, atomic replacement, and what survives a power cut."""
+"""Files on disk: their owner's alone, written whole, replaced at once, and what survives a power cut."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import errno
 import os
 import stat
 import threading
+from _queue import SimpleQueue
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from queue import SimpleQueue
-from typing import ClassVar
 
 from gitmem.errors import BundleUnusable, ConfigError, InvalidContent
-from gitmem.permissions import PRIVATE, create
+
+PRIVATE = 0o600
+_DIRECTORY = 0o700
+_OTHERS = 0o077
+"""Modes of what gitmem makes: its owner's alone, whatever the umask says."""
 
 _NO_LINK = os.O_NOFOLLOW
 READ = os.O_RDONLY | _NO_LINK
@@ -31,6 +34,55 @@ def write_all(descriptor: int, data: bytes) -> None:
         done += os.write(descriptor, memoryview(data)[done:])
 
 
+def create(path: str, flags: int, mode: int = PRIVATE) -> int:
+    """Open a file that may be made by that, and return its descriptor; of `mode` the owner's part counts."""
+    return os.open(path, flags, mode & ~_OTHERS)
+
+
+def make_directory(path: str) -> None:
+    """Make a directory, as `os.mkdir` does."""
+    os.mkdir(path, _DIRECTORY)
+
+
+def make_directories(path: str) -> None:
+    """Make a directory and those above it, where there are none."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    if above and above != path:
+        make_directories(above)
+    try:
+        make_directory(path)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+
+
+def make_missing(*directories: str) -> None:
+    """Make those of some directories that are missing, but nothing above them: a bundle that was removed stays removed."""
+    for directory in directories:
+        with contextlib.suppress(FileExistsError):
+            make_directory(directory)
+
+
+def close_to_others(path: str) -> None:
+    """Take from a file or directory that another program made what its mode gives to others."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(path, follow_symlinks=False).st_mode & 0o777
+        if mode & _OTHERS:
+            os.chmod(path, mode & ~_OTHERS)
+
+
+def open_to_others(*tops: str) -> Iterator[str]:
+    """Yield what is below these directories and open to other users; no link is followed."""
+    for top in tops:
+        for directory, folders, files in os.walk(top):
+            for path in (os.path.join(directory, name) for name in (*folders, *files)):
+                with contextlib.suppress(OSError):
+                    if not os.path.islink(path) and os.stat(path).st_mode & _OTHERS:
+                        yield path
+
+
 class DiskGroup:
     """Files that go to disk together.
 
@@ -41,7 +93,8 @@ class DiskGroup:
     def __init__(self) -> None:
         self._ours: list[int] = []
         self._waiting: list[int] = []
-        self._flushing: Callable[[], None] | None = None
+        self._begun = 0
+        self._answers: SimpleQueue[OSError | None] = SimpleQueue()
 
     def __enter__(self) -> DiskGroup:
         return self
@@ -74,14 +127,18 @@ class DiskGroup:
     def start(self) -> None:
         """Let the disk begin, while the caller goes on with something else."""
         descriptors, self._waiting = self._waiting, []
-        waiters = _DiskWaiters.shared()
-        self._flushing = waiters.start(descriptors) if waiters else partial(_flush_in_turn, descriptors)
+        self._begun += len(descriptors)
+        for descriptor in descriptors:
+            _in_background(partial(_flush, descriptor, self._answers))
 
     def wait(self) -> None:
         """Every byte of the group is on disk when this returns."""
-        flushing, self._flushing = self._flushing, None
-        if flushing is not None:
-            flushing()
+        # All are waited for before a failure is raised: the caller closes its files then.
+        answers = [self._answers.get() for _ in range(self._begun)]
+        self._begun = 0
+        for error in answers:
+            if error is not None:
+                raise error
 
     def flush(self) -> None:
         """Put the group on disk at once."""
@@ -89,68 +146,42 @@ class DiskGroup:
         self.wait()
 
 
-def _flush_in_turn(descriptors: Sequence[int]) -> None:
-    for descriptor in descriptors:
-        os.fsync(descriptor)
-
-
-class _DiskWaiters:
-    """Threads that wait for the disk in the caller's stead.
-
-    Buys "times the floor": they are kept, because starting a thread costs more than an fsync. They are daemons: an
-    executor of the standard library is waited for when the interpreter ends, which is not a library's choice.
-    """
-
-    _COUNT = 4
-    _shared: ClassVar[_DiskWaiters | None] = None
-
-    def __init__(self) -> None:
-        self._jobs: SimpleQueue[Callable[[], object]] = SimpleQueue()
-        for _ in range(self._COUNT):
-            threading.Thread(target=self._work, name="gitmem-disk", daemon=True).start()
-
-    @classmethod
-    def shared(cls) -> _DiskWaiters | None:
-        """The threads of this process; None where it can start none (it is about to end)."""
-        if cls._shared is None:
-            with contextlib.suppress(RuntimeError):
-                cls._shared = cls()
-        return cls._shared
-
-    @classmethod
-    def forget(cls) -> None:
-        """A forked child has none of its parent's threads."""
-        cls._shared = None
-
-    def start(self, descriptors: Sequence[int]) -> Callable[[], None]:
-        answers: SimpleQueue[OSError | None] = SimpleQueue()
-        for descriptor in descriptors:
-            self.do(partial(_flush_and_tell, descriptor, answers))
-
-        def wait() -> None:
-            # All are waited for before a failure is raised: the caller closes its files then.
-            for error in [answers.get() for _ in descriptors]:
-                if error is not None:
-                    raise error
-
-        return wait
-
-    def do(self, job: Callable[[], object]) -> None:
-        """Let one of the threads do something that raises nothing."""
-        self._jobs.put(job)
-
-    def _work(self) -> None:
-        while True:
-            self._jobs.get()()
-
-
-def _flush_and_tell(descriptor: int, answers: SimpleQueue[OSError | None]) -> None:
+def _flush(descriptor: int, answers: SimpleQueue[OSError | None]) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
         answers.put(error)
     else:
         answers.put(None)
+
+
+_THREADS = 4
+_jobs: list[SimpleQueue[Callable[[], object]]] = []
+"""The queue of the threads that wait for the disk, once they are started; a forked child has none of its parent's.
+
+Buys "times the floor": they are kept, because starting a thread costs more than an fsync. They are daemons: an executor of
+the standard library is waited for when the interpreter ends, which is not a library's choice.
+"""
+os.register_at_fork(after_in_child=_jobs.clear)
+
+
+def _in_background(job: Callable[[], object]) -> None:
+    """Do something that raises nothing in a thread that is kept; at once where the process can start none."""
+    if not _jobs:
+        jobs: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        try:
+            for _ in range(_THREADS):
+                threading.Thread(target=_work, args=(jobs,), name="gitmem-disk", daemon=True).start()
+        except RuntimeError:  # it is about to end
+            job()
+            return
+        _jobs.append(jobs)
+    _jobs[0].put(job)
+
+
+def _work(jobs: SimpleQueue[Callable[[], object]]) -> None:
+    while True:
+        jobs.get()()
 
 
 def hold_replaced(path: str) -> list[int]:
@@ -163,13 +194,8 @@ def hold_replaced(path: str) -> list[int]:
 
 def close_later(descriptors: Sequence[int]) -> None:
     """Close files while the caller goes on: closing a removed file frees it, which takes long."""
-    waiters = _DiskWaiters.shared()
     for descriptor in descriptors:
-        close = partial(os.close, descriptor)
-        close() if waiters is None else waiters.do(close)
-
-
-os.register_at_fork(after_in_child=_DiskWaiters.forget)
+        _in_background(partial(os.close, descriptor))
 
 
 def disk_error(error: OSError) -> BundleUnusable:
@@ -223,8 +249,8 @@ def _durable_file_system(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def _opened(path: str, flags: int, mode: int = PRIVATE) -> Iterator[int]:
-    descriptor = create(path, flags, mode) if flags & os.O_CREAT else os.open(path, flags)
+def _opened(path: str, flags: int) -> Iterator[int]:
+    descriptor = create(path, flags)
     try:
         yield descriptor
     finally:
@@ -306,31 +332,45 @@ def replacement(
 
 def write_new(path: str, data: bytes, *, mode: int = PRIVATE, durable: bool = False) -> os.stat_result:
     """Write a file that no other process knows of; gives its stat."""
-    with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, mode) as descriptor:
-        write_all(descriptor, data)
+    descriptor, written = write_open(path, data, mode=mode)
+    try:
         if durable:
             os.fsync(descriptor)
-        return os.fstat(descriptor)
+        return written
+    finally:
+        os.close(descriptor)
 
 
-def write_open(path: str, data: bytes, *, mode: int = PRIVATE) -> tuple[int, os.stat_result]:
+_ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK
+
+
+def write_open(
+    path: str, data: bytes, *, mode: int = PRIVATE, flags: int = _ANEW
+) -> tuple[int, os.stat_result]:
     """Write a file that no other process knows of; gives its descriptor, which is still open, and its stat."""
-    descriptor = create(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, mode)
+    descriptor = create(path, flags, mode)
     try:
         write_all(descriptor, data)
         return descriptor, os.fstat(descriptor)
     except BaseException:
         os.close(descriptor)
+        remove_file(path)
         raise
 
 
 def read_file(path: str) -> bytes | None:
-    """The file's bytes, or None where there is none."""
+    """The file's bytes, or None where there is none; raises OSError for a pipe or a device, which may have no end."""
     try:
-        with open(path, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0, opener=_open_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file", path)
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def open_regular(path: str, *, follow: bool = False) -> int:
@@ -355,18 +395,6 @@ def read_regular(path: str) -> bytes:
         return file.read()
 
 
-def begin_file(path: str, head: bytes) -> int:
-    """A new file with its first bytes, opened to append to; its descriptor."""
-    descriptor = create(path, WRITE | os.O_APPEND | os.O_CREAT | os.O_EXCL)
-    try:
-        write_all(descriptor, head)
-    except OSError:
-        os.close(descriptor)
-        remove_file(path)
-        raise
-    return descriptor
-
-
 def remove_file(path: str) -> None:
     """Remove a file that may be gone already."""
     with contextlib.suppress(FileNotFoundError):
@@ -382,14 +410,24 @@ def read_part(descriptor: int, start: int, end: int) -> bytes:
     return b"".join(parts)
 
 
+_LARGEST_SETTINGS = 8 << 20
+
+
 def read_settings(path: str, name: str) -> str:
-    """A file of settings; empty where there is none."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            return file.read()
-    except (FileNotFoundError, NotADirectoryError):
+    """Read a file of settings, also behind a link, as dotfiles often are; empty where there is none.
+
+    A pipe, which would wait for ever, and a file without end are refused.
+    """
+    if not os.path.exists(path):
         return ""
+    try:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
+            data = file.read(_LARGEST_SETTINGS + 1)
+        if len(data) <= _LARGEST_SETTINGS:
+            return data.decode()
+        reason = f"{name} is too large for a file of settings."
+    except InvalidContent as error:
+        reason = f"{name} is not a file of settings: {error}"
     except UnicodeDecodeError:
-        raise ConfigError(f"{name} is not UTF-8.", hint="Correct the file, or move it away.") from None
-    except OSError as error:
-        raise ConfigError(f"{name} cannot be read ({error.strerror}).") from error
+        reason = f"{name} is not UTF-8."
+    raise ConfigError(reason, hint="Correct the file, or move it away.")

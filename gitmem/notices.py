@@ -6,7 +6,6 @@ A program looks at `kind` and `subject`; a person reads `str(notice)`.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -31,7 +30,6 @@ WORDS = {
     "call-not-recorded": "A call of {subject} was not recorded: {detail}",
     "clock-behind": "The clock says {subject}, and the newest commit is of {detail}: one of them is wrong. "
     "If it is the clock, set it: what is written now has its date.",
-    "dates-wrong": "What came has dates that cannot be right ({detail} on {subject}): order goes by the history.",
     "distiller-failed": "The distiller failed ({detail}); the rules were used instead.",
     "endpoint-failed": "{detail} The {subject} worked without a model.",
     "embeddings-sent": (
@@ -63,6 +61,8 @@ WORDS = {
     "index-rebuilt": "The search index is rebuilt: {detail}.",
     "journal-damaged": "In a journal that was left behind: {detail}",
     "journal-kept": "{detail}",
+    "machine-unknown": "What {subject} added on {detail} counts as unconfirmed. If it is a machine of yours, run "
+    "`gitmem remote confirm {quoted}`, once.",
     "many-removed": "{subject} at once, by hand or by another program: `gitmem revert {detail}` brings them back.",
     "kept-part": "{subject}: {detail} was changed again since, so it stays.",
     "kept-rewritten": "{subject}: rewritten since, so it stays.",
@@ -89,11 +89,9 @@ WORDS = {
     "If that was meant, run `gitmem snapshot --delete {quoted}` and `gitmem sync`.",
     "branch-erased": "The branch {subject} on the remote had a history that was {detail}: it is deleted there, and only "
     "what else it held is kept.",
-    "branch-of-another": "The branch {subject} has commits that name another machine: {detail}.",
     "branch-refused": "{subject} takes no branch of this machine ({detail}): allow it to push branches in/*, or many "
     "machines that sync at once wait for each other.",
     "branch-waits": "The branch {subject} on the remote is left out: {detail}",
-    "snapshot-stays": "The snapshot {subject!r} stays: `gitmem snapshot --delete {subject}` removes it.",
     "snapshot-twice": "Another machine has a snapshot {subject!r} too: it is called {detail!r} here.",
     "step-was-done": "Step {subject} was done already; nothing was changed.",
     "flood": "{subject} brings {detail} at once, more than the store has room for: they count as unconfirmed. "
@@ -104,10 +102,3 @@ WORDS = {
     "turn-cut-short": "The last session ended in the middle of a turn: what the user said is kept.",
     "work-tree-behind": "{detail}",
 }
-
-
-def wrong_dates(found: Sequence[tuple[str, str]]) -> Notice:
-    """Return what there is to say of dates that came and cannot be right: what has one, and the date."""
-    what, date = found[0]
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return Notice("dates-wrong", f"{what}{more}", date)

@@ -288,100 +288,70 @@ def _load_yaml(text: str) -> Any:
 
 
 def _pairs(text: str, keys: Keys) -> list[Any]:
-    """Find key and value of each name on the way, as far as they are there."""
+    """Find key and value of each name on the way, as far as they are there; only groups in lines of their own are edited."""
     import yaml
 
     node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    if getattr(node, "flow_style", False):  # `{…}` as a whole: nothing can be put behind it
-        _refuse()
     found: list[Any] = []
     for name in keys:
-        if node is None or node.tag.endswith(":null"):
+        if node is None or _is_empty(node):
             break
-        if node.id != "mapping":
+        if node.id != "mapping" or node.flow_style:
             _refuse()
-        same = [pair for pair in node.value if pair[0].value == name]
-        if len(same) > 1:
-            _refuse()
-        if not same:
+        same = next((pair for pair in node.value if pair[0].value == name), None)
+        if same is None:
             break
-        found += same
-        node = same[0][1]
+        found.append(same)
+        node = same[1]
     return found
+
+
+def _is_empty(node: Any) -> bool:
+    return not node.value or node.tag.endswith(":null")
 
 
 def _put_yaml(text: str, keys: Keys, value: Any) -> str:
     found = _pairs(text, keys)
-    if len(found) == len(keys) and (isinstance(value, Mapping) or found[-1][1].id != "scalar"):
-        text = _remove_yaml(text, keys)
-        found = _pairs(text, keys)
     if len(found) == len(keys):
         start, end = _span(found[-1][1])
-        if "\n" in text[start:end]:
-            _refuse()
         return f"{text[:start].rstrip(' ')} {_scalar(value)}{text[end:]}"
+    rest = keys[len(found) :]
+    lines = [f"{_INDENT * depth}{key}:" for depth, key in enumerate(rest)]
+    lines[-1] += f" {_scalar(value)}"
     newline = "\r\n" if "\r\n" in text else "\n"
     if not found:
         end_of_document = re.search(r"^\.\.\.", text, re.MULTILINE)
         at = end_of_document.start() if end_of_document else len(text)
         head = "" if text[:at].endswith("\n") or not at else newline
-        return text[:at] + head + "".join(f"{one}{newline}" for one in _lines(keys, value)) + text[at:]
+        return text[:at] + head + "".join(f"{one}{newline}" for one in lines) + text[at:]
     key, group = found[-1]
-    start, end = _span(group)
     column = group.start_mark.column
-    rest = keys[len(found) :]
-    if group.tag.endswith(":null"):  # `memory:`, `memory: null`
+    if _is_empty(group):  # `memory:`, `memory: null`, `memory: {}`
+        start, end = _span(group)
         text, column = text[:start].rstrip(" ") + text[end:], key.start_mark.column + len(_INDENT)
-    elif group.flow_style:
-        if len(rest) > 1 or any(item.id != "scalar" for _, item in group.value):  # laid out by a person
-            _refuse()
-        at = _span(group.value[-1][1])[1] if group.value else start + 1
-        written = json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else _scalar(value)
-        return f"{text[:at]}{', ' if group.value else ''}{rest[0]}: {written}{text[at:]}"
     # Behind the line of the group itself, before its first comment.
-    at = _span(key)[1] + len(re.split(r"\r?\n", text[_span(key)[1] :], maxsplit=1)[0])
-    return text[:at] + "".join(f"{newline}{' ' * column}{one}" for one in _lines(rest, value)) + text[at:]
+    at = re.compile(r"\r?\n|\Z").search(text, _span(key)[1]).start()  # type: ignore[union-attr]
+    return text[:at] + "".join(f"{newline}{' ' * column}{one}" for one in lines) + text[at:]
 
 
 def _remove_yaml(text: str, keys: Keys) -> str:
     found = _pairs(text, keys)
     key, value = found[-1]
-    pairs = found[-2][1].value if len(found) > 1 else []
-    if pairs and found[-2][1].flow_style:
-        at = next(number for number, pair in enumerate(pairs) if pair[0] is key)
-        start = _span(pairs[at - 1][1])[1] if at else _span(key)[0]
-        end = _span(pairs[1][0])[0] if not at and len(pairs) > 1 else _span(value)[1]
-        return text[:start] + text[end:]
-    if (
-        len(pairs) == 1 and "#" not in text[_span(found[-2][0])[1] : _span(key)[0]]
-    ):  # a group that would be empty
-        return _remove_yaml(text, keys[:-1])
+    if len(found) > 1:
+        above, group = found[-2]
+        if len(group.value) == 1 and "#" not in text[_span(above)[1] : _span(key)[0]]:  # it would be empty
+            key = above
     start = text.rfind("\n", 0, _span(key)[0]) + 1
-    end = text.find("\n", len(text[: _last(value)].rstrip())) + 1
+    end = text.find("\n", _span(value)[1]) + 1
     return text[:start] + text[end:] if end else text[:start].removesuffix("\n").removesuffix("\r")
 
 
 def _span(node: Any) -> tuple[int, int]:
-    return node.start_mark.index, node.end_mark.index
-
-
-def _last(node: Any) -> int:
-    """Return the end of a value; the mark of a block is behind the comments and empty lines that follow it."""
-    if node.id == "scalar" or node.flow_style or not node.value:
-        return _span(node)[1]
-    return max(_last(one) for pair in node.value for one in (pair if isinstance(pair, tuple) else (pair,)))
-
-
-def _lines(keys: Keys, value: Any) -> list[str]:
-    """Write a key and what is above it, each in a line of its own."""
-    lines = [f"{_INDENT * depth}{key}:" for depth, key in enumerate(keys)]
-    if isinstance(value, Mapping):
-        margin = _INDENT * len(keys)
-        return [
-            *lines,
-            *(f"{margin}{key}: {json.dumps(one, ensure_ascii=False)}" for key, one in value.items()),
-        ]
-    return [*lines[:-1], f"{lines[-1]} {_scalar(value)}"]
+    """Return where a key or value of one line is."""
+    start, end = node.start_mark, node.end_mark
+    if (node.id != "scalar" and not _is_empty(node)) or start.line != end.line:
+        _refuse()
+    return start.index, end.index
 
 
 def _scalar(value: Any) -> str:

@@ -99,7 +99,7 @@ SHAPES: dict[str, str] = {
     "RemoteStatus": "*remote: Remote, ahead: int, behind: int, last_success: str?, last_error: str?, "
     "last_error_at: str?, failures: int, next_try: str?",
     "Synced": "remote: str, commit: str = tip, received: int, sent: int, checked_entries: int = checked, held: [str], "
-    "snapshots: [str], branch: str?, dry_run: bool, review: {told: str? = waiting} = ., takes_away: str? = taken, "
+    "snapshots: [str], branch: str?, dry_run: bool, review: {told: str? = waiting} = ., "
     "archived_texts: [str] = archived_texts(), changes: [Change] = knowledge(came)",
     "Holding": "commit: str, paths: [str]",
     "Erased": "what: str, dry_run: bool, commits: [Holding], rewritten: int, snapshots: [str], held: [str] = quarantine, "

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final, Literal
 
-    from gitmem.locks import Lock
-    from gitmem.scratch import Scratch
+    from gitmem.locks import Lock, Scratch
 
     Format = Literal["json", "jsonl", "text", "sqlite", "lock", "directory"]
     Erase = Literal["scrub", "drop", "keep", "link"]
@@ -99,6 +98,8 @@ HOST_LINK = Name("host/link", "json")
 MIRROR = Name("connections/<name>.base", "json", erase="keep")
 CONNECTIONS = Name("connections/<agent>.json", "json")
 LAST_SEEN = Name("last-seen", "json")
+PERSON = "a person"
+"""The name under which it is noted what people have looked at."""
 
 TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))
 """Every name that gitmem writes or reads below the state directory."""
@@ -127,14 +128,14 @@ class LocalState:
     def scratch(self) -> str:
         """This process's own directory, made when it is asked for: a file is written there before it gets its name."""
         if self._scratch is None or not self._scratch.is_ours:
-            from gitmem.scratch import Scratch
+            from gitmem.locks import Scratch
 
             self._scratch = Scratch.of(self.path(TMP))
         return self._scratch.directory
 
     def sweep(self) -> None:
         """Remove the scratch files of dead processes; the caller holds the bundle lock."""
-        from gitmem.scratch import sweep
+        from gitmem.locks import sweep
 
         sweep(self.path(TMP))
 
@@ -197,21 +198,20 @@ class LocalState:
 
     def write(self, name: Name, data: bytes, key: str = "", *, durable: bool = False) -> None:
         """Replace a file at once; with `durable` it survives a power cut."""
-        from gitmem.files import replace_file
+        from gitmem.files import make_missing, replace_file
 
         path = self.path(name, key)
         try:
             replace_file(path, data, scratch=self.scratch, durable=durable)
         except FileNotFoundError:
-            self._make_room(path)
+            make_missing(self.directory, os.path.dirname(path))
             replace_file(path, data, scratch=self.scratch, durable=durable)
 
     def write_new(self, name: Name, files: Mapping[str, bytes]) -> None:
         """Write files by their keys; each gets its name when the bytes of all are on disk."""
         from threading import get_ident
 
-        from gitmem.files import DiskGroup, durable_directory
-        from gitmem.permissions import make_directories
+        from gitmem.files import DiskGroup, durable_directory, make_directories
 
         if not files:
             return
@@ -237,13 +237,13 @@ class LocalState:
 
     def append_line(self, name: Name, line: str, *, durable: bool = False) -> None:
         """Add a line to a file; with `durable` it survives a power cut."""
-        from gitmem.files import append_to
+        from gitmem.files import append_to, make_missing
 
         path, data = self.path(name), f"{line}\n".encode()
         try:
             append_to(path, data, durable=durable)
         except FileNotFoundError:
-            self._make_room(path)
+            make_missing(self.directory, os.path.dirname(path))
             append_to(path, data, durable=durable)
 
     def remove(self, name: Name, key: str = "") -> None:
@@ -252,12 +252,3 @@ class LocalState:
             os.unlink(self.path(name, key))
         except FileNotFoundError:
             pass
-
-    def _make_room(self, path: str) -> None:
-        from gitmem.permissions import make_directories, make_directory
-
-        try:
-            make_directory(self.directory)  # not what is above it: a bundle that was removed stays removed
-        except FileExistsError:
-            pass
-        make_directories(os.path.dirname(path))

@@ -76,7 +76,7 @@ class World(NamedTuple):
         except OSError:
             cwd = ""  # it was deleted under us; only who needs it minds
         home = os.path.expanduser("~")
-        person = _name_in_git(env, home) or _login_name(env)
+        person = _name_in_git(env, home) or _login_name()
         return cls(
             env,
             home,
@@ -190,13 +190,10 @@ def platform_name() -> str:
     return "macos" if sys.platform == "darwin" else "linux"
 
 
-def _login_name(env: Mapping[str, str]) -> str:
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        if env.get(name):
-            return env[name]
-    import pwd
+def _login_name() -> str:
+    from getpass import getuser
 
     try:
-        return pwd.getpwuid(os.getuid()).pw_name
+        return getuser()
     except (KeyError, OSError):  # a container may run as a user without a name
         return ""

@@ -51,10 +51,6 @@ def _said(text: str, now: datetime = NOW) -> str:
         ("on Friday", "2026-11-13 00:00 .. 2026-11-14 00:00"),
         ("last fri", "2026-11-13 00:00 .. 2026-11-14 00:00"),
         ("monday", "2026-11-09 00:00 .. 2026-11-10 00:00"),
-        ("friday 18:00", "2026-11-13 18:00"),
-        ("yesterday 18:00", "2026-11-15 18:00"),
-        ("9:15", "2026-11-16 09:15"),
-        ("18:00", "2026-11-15 18:00"),
         ("this week", "2026-11-16 00:00 .. 2026-11-23 00:00"),
         ("last week", "2026-11-09 00:00 .. 2026-11-16 00:00"),
         ("last month", "2026-10-01 00:00 .. 2026-11-01 00:00"),
@@ -75,7 +71,6 @@ def _said(text: str, now: datetime = NOW) -> str:
         ("Oct 28th", "2026-10-28 00:00 .. 2026-10-29 00:00"),
         ("28 October 2025", "2025-10-28 00:00 .. 2025-10-29 00:00"),
         ("October 28, 2025", "2025-10-28 00:00 .. 2025-10-29 00:00"),
-        ("28 Oct 18:00", "2026-10-28 18:00"),
         ("24 Dec", "2025-12-24 00:00 .. 2025-12-25 00:00"),
         ("29 Feb", "2024-02-29 00:00 .. 2024-03-01 00:00"),
         ("October", "2026-10-01 00:00 .. 2026-11-01 00:00"),
@@ -84,7 +79,6 @@ def _said(text: str, now: datetime = NOW) -> str:
         ("Oct 2025", "2025-10-01 00:00 .. 2025-11-01 00:00"),
         ("2026-10", "2026-10-01 00:00 .. 2026-11-01 00:00"),
         ("2025", "2025-01-01 00:00 .. 2026-01-01 00:00"),
-        ("2026-W45", "2026-11-02 00:00 .. 2026-11-09 00:00"),
         ("2026-10-28", "2026-10-28 00:00 .. 2026-10-29 00:00"),
         ("2026-10-28 18:00", "2026-10-28 18:00"),
         ("2026-10-28 18:00:30", "2026-10-28 18:00"),
@@ -100,7 +94,8 @@ def test_what_people_say(text: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "soon", "2026-02-30", "30 Feb 2026", "25:00", "noon", "6pm", "2026-13", "2026-W54", "ma", "last", "3m", "3x",
+    ["", "soon", "2026-02-30", "30 Feb 2026", "25:00", "noon", "6pm", "2026-13", "2026-W45", "18:00", "friday 18:00",
+     "ma", "last", "3m", "3x",
      "0.5d", "10/28", "friday friday", "the cat ago", "2026-10-28 24:01", "x" * 400, "999999999999d"],
 )  # fmt: skip
 def test_what_is_no_date(text: str) -> None:
@@ -142,7 +137,7 @@ def test_everything_that_is_named_is_understood() -> None:
                 "last month",
                 "this month",
             ),
-            *("last year", "28 feb", "29 feb", "october", "23:59", "3d", "5h"),
+            *("last year", "28 feb", "29 feb", "october", "3d", "5h"),
             *("10 minutes ago", "a month ago", "13 months ago"),
         ]
     ),
@@ -161,7 +156,7 @@ def test_words_mean_the_past(now: datetime, text: str) -> None:
 )
 def test_a_written_day_is_that_day(now: datetime, day: object) -> None:
     """In each of its forms."""
-    spans = {span(f"{day:{form}}", now=now) for form in ("%Y-%m-%d", "%d %b %Y", "%B %d, %Y", "%Y%m%d")}
+    spans = {span(f"{day:{form}}", now=now) for form in ("%Y-%m-%d", "%d %b %Y", "%B %d, %Y")}
     (found,) = spans
     assert found is not None
     assert found.start.date() == day == found.end.date()

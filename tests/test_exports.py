@@ -48,7 +48,6 @@ def test_the_public_names() -> None:
         "RewrittenRemote",
         "Session",
         "StoreRefusal",
-        "TakesMuch",
         "TooLarge",
         "UnknownRevision",
         "UnrelatedHistories",

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from gitmem.files import begin_file, read_part, replacement, write_all
+from gitmem.files import WRITE, read_part, replacement, write_all, write_open
 
 
 def test_a_replacement_has_the_mode_of_the_old_file(tmp_path: Path) -> None:
@@ -43,11 +43,11 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     path.write_bytes(b"before")
     code = (
         "import resource, signal, sys\n"
-        "from gitmem.files import begin_file, replacement\n"
+        "from gitmem.files import replacement, write_open\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "for attempt in (lambda: replacement(sys.argv[1], b'x' * 5000).__enter__(),\n"
-        "                lambda: begin_file(sys.argv[1] + '-new', b'x' * 5000)):\n"
+        "                lambda: write_open(sys.argv[1] + '-new', b'x' * 5000)):\n"
         "    try:\n        attempt()\n    except OSError:\n        continue\n    sys.exit(1)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
@@ -59,7 +59,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_part_is_read_while_others_append(tmp_path: Path) -> None:
     """What is read goes from one place to another, also of a file that somebody removed."""
     path = tmp_path / "journal"
-    descriptor = begin_file(str(path), b"head\n")
+    descriptor, _ = write_open(str(path), b"head\n", flags=WRITE | os.O_APPEND | os.O_CREAT | os.O_EXCL)
     try:
         write_all(descriptor, b"one\ntwo\n")
         path.unlink()

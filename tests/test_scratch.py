@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.locate import enlist
-from gitmem.scratch import Scratch, sweep
+from gitmem.locks import Scratch, sweep
 from gitmem.state import TMP
 from gitmem.world import World
 
@@ -26,7 +26,7 @@ __all__ = ["bare_home", "home"]  # fixtures
 
 HOLDER = """
 import sys
-from gitmem.scratch import Scratch
+from gitmem.locks import Scratch
 scratch = Scratch.of(sys.argv[1])
 open(scratch.directory + "/half-written", "w").close()
 print(scratch.directory, flush=True)

@@ -22,6 +22,8 @@ class TakenBack(NamedTuple):
     after: tuple[Turn, ...] = ()
     written: int = 0
     """The turn that writes the entry: 1 where the user first says it and then confirms it with a word."""
+    later: tuple[Turn, ...] = ()
+    """What was asked and answered in another session, before the removal."""
 
 
 class Honest(NamedTuple):

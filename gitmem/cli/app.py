@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.terminal import Output, Piece, complain, yellow
-from gitmem.errors import BundleUnusable, FoundSomething, GitMemError, UnsafePath, UsageError
-from gitmem.locate import holds_files
+from gitmem.errors import BundleUnusable, FoundSomething, GitMemError, UnknownRevision, UnsafePath, UsageError
+from gitmem.locate import holds_files, is_bundle
+from gitmem.state import PERSON
 from gitmem.world import World
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from gitmem.config import Config
     from gitmem.git.repository import Repository
+    from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.lifetime import Purpose
     from gitmem.memory.memory import Memory
 
@@ -26,22 +29,41 @@ _READING = (
     "status", "why",
 )  # fmt: skip
 """Commands that may look at a memory which is not in the user's list."""
-_FEW = 3
+_VIEWS = ("diff", "digest", "facts", "log", "review", "show", "status")
+"""Commands that show what is new."""
+_SCREEN = "a terminal"
+_FEW, _TITLE = 3, 40
 
 
 class App:
     """One run of the command line. Commands get it as their context object."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, world: World | None) -> None:
+        self.env = world.env if world is not None else os.environ
+        self._world = world
         self.chosen = ""
-        """The bundle that -C names."""
+        """The memory that -C names."""
         self.command = ""
         """The command that runs."""
-        self.out = Output(world.env)
+        self.out = Output(self.env)
         self.ages = sys.stdout.isatty()
         """Whether dates are shown as ages: for people at a terminal who did not ask for exact ones."""
+        self._opened_at = ""
         self._told: set[str] = set()
+        self._titles: dict[str, str] = {}
+
+    @cached_property
+    def world(self) -> World:
+        return self._world or World.real()
+
+    def is_in_a_memory(self) -> bool:
+        """Return whether a command without -C would find a memory."""
+        from gitmem.memory.opening import find_root
+
+        try:
+            return is_bundle(find_root(self.world))
+        except GitMemError:
+            return False
 
     # The bundle
 
@@ -71,6 +93,8 @@ class App:
         root = self.repository.root
         bundle = open_bundle(self.world, root, purpose, foreign=self.repository.is_foreign)
         bundle.config = by_caller(bundle.config, self.world)
+        with suppress(GitMemError):  # a damaged memory, of which `check` says what is wrong
+            self._opened_at = bundle.tip
         self.out.warning = " ".join(str(notice) for notice in bundle.notices if notice.kind == _ABOUT_HEAD)
         return bundle
 
@@ -152,11 +176,35 @@ class App:
 
     # Ids and paths
 
+    def session(self, session: str, *, whole: bool = False) -> str:
+        """A session by its title in quotation marks, or by its id where it has none; `whole` by both."""
+        from gitmem.okf.plain import shortened
+
+        if session not in self._titles:
+            title = shortened(self.bundle.session_title(session), _TITLE)
+            self._titles[session] = f'"{title}"' if title else ""
+        title = self._titles[session]
+        if whole and title:
+            return f"session {session} ({title})"
+        return title or f"session {session}"
+
     def revision(self, typed: str) -> str:
         """The revision that a person means by any id that was printed."""
         from gitmem.memory.printed_ids import revision_of
 
         return revision_of(self.bundle, typed)
+
+    def revision_or_first(self, typed: str) -> str:
+        """The revision that is meant; of a date before the first commit that one, which is said."""
+        from gitmem.dates import span
+
+        try:
+            return self.revision(typed)
+        except UnknownRevision as unknown:
+            if span(typed, now=self.world.here()) is None:
+                raise
+            self.warn(f"{unknown} From its beginning:")
+            return list(self.bundle.log())[-1].id[:12]
 
     def path(self, given: str) -> str:
         """A path in the bundle from what a person typed.
@@ -178,40 +226,60 @@ class App:
 
     # The end
 
+    def take_in_edits(self) -> None:
+        """Commit what was written into files by hand, so that it is listed; where a file is gone, nothing is."""
+        edits = self._hand_edits()
+        if edits and all(edit.data is not None for edit in edits):
+            with suppress(GitMemError, OSError):  # another write is under way: it stays announced
+                self.bundle.take_in_edits(strict=False)
+
     def tell_hand_edits(self, below: str = "") -> None:
         """Say that files were edited and are not committed yet: what is listed does not have it."""
-        if self.out.is_json or self.repository.is_foreign:
-            return
-        try:
-            edited = [edit.path for edit in self.bundle.hand_edits() if edit.path.startswith(below)]
-        except (
-            GitMemError,
-            OSError,
-        ):  # a merge under way, a memory that may only be read: it is listed all the same
-            return
+        edited = [edit.path for edit in self._hand_edits() if edit.path.startswith(below)]
         if edited:
             more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
             verb = "were" if more else "was"
             told = f"{edited[0]}{more} {verb} edited by hand and not committed yet: `gitmem commit` does it."
             self.out.block(yellow(told), indent="")
 
-    def note_seen(self) -> None:
-        """Note that a person looked at what is known, where one did; a memory of others is only read."""
-        from gitmem.memory.curated.prompt_block import note_seen
+    def _hand_edits(self) -> list[HandEdit]:
+        if not self.repository.is_foreign:
+            with suppress(
+                GitMemError, OSError
+            ):  # a merge under way: what is committed is listed all the same
+                return list(self.bundle.hand_edits())
+        return []
 
+    def note_seen(self, by: str = PERSON) -> None:
+        """Note that a person looked at what is known, where one did; a memory of others is only read."""
         if self.is_person and not self.repository.is_foreign:
-            note_seen(self.bundle)
+            from gitmem.hosts.brief import note_seen
+
+            note_seen(self.bundle, by)
+
+    def is_news(self, commit: str) -> bool:
+        """Return whether a commit is newer than what the person at this terminal last looked at."""
+        from gitmem.git.commit_graph import is_ancestor
+        from gitmem.hosts.brief import last_seen
+
+        seen = last_seen(self.bundle, _SCREEN)
+        known = bool(seen) and seen in self.repository.store
+        return self.is_person and not (known and is_ancestor(self.repository, commit, seen))
 
     def close(self, failure: GitMemError | None = None) -> None:
         """Flush the output and report, once, what the bundle had to warn about; `failure` is said after this."""
+        bundle = self.__dict__.get("bundle")
         try:
             self.out.close()
             sys.stdout.flush()
+            if bundle is not None and failure is None:
+                with suppress(GitMemError, OSError):  # a memory that is damaged or busy
+                    if self.command in _VIEWS or bundle.tip != self._opened_at:
+                        self.note_seen(_SCREEN)
         finally:
-            bundle = self.__dict__.get("bundle")
             try:
                 for notice in bundle.close() if bundle is not None else ():
-                    complain(str(notice), env=self.world.env)
+                    complain(str(notice), env=self.env)
             finally:
                 for notice in bundle.notices if bundle is not None else ():
                     # Where HEAD stopped the command, the error says it.
@@ -221,7 +289,7 @@ class App:
     def warn(self, warning: str) -> None:
         if warning not in self._told:
             self._told.add(warning)
-            complain(f"warning: {warning}", env=self.world.env)
+            complain(f"warning: {warning}", env=self.env)
 
     # Dates
 

@@ -123,13 +123,7 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
         found.append(("hermes", check(chosen, app.world)))
     linked = [] if agent else _linked(app)
     rows = [
-        {
-            "agent": name,
-            "ok": all(one.ok for one in seen),
-            "checks": [
-                {"name": one.name, "ok": one.ok, "what": one.what, "remedy": one.fix or None} for one in seen
-            ],
-        }
+        {"agent": name, "ok": all(one.ok for one in seen), "checks": [_row(one) for one in seen]}
         for name, seen in found
     ]
     app.out.json({"connections": rows, "directories": [one.directory for one in linked]})
@@ -137,7 +131,8 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
         alone = "" if link.is_ours else yellow("  says nothing of this memory: left alone")
         app.out.line(green("✓ ") if link.is_ours else red("✗ "), bold(link.directory), alone)
     if not found and not linked:
-        app.out.line(f"{agent or 'No agent'} is not connected. Connect one with `gitmem connect AGENT`.")
+        told = f"{agent} is not connected." if agent else "No agent is connected."
+        app.out.block(f"{told} `gitmem connect AGENT` connects one.", indent="")
     for name, seen in found:
         for one in seen:
             app.out.line(green("✓ ") if one.ok else red("✗ "), bold(name), f" {one.name}  ", one.what)
@@ -147,6 +142,10 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
     if bad:
         many = "1 step is not as it" if bad == 1 else f"{bad} steps are not as they"
         raise FoundSomething(f"{many} should be.")
+
+
+def _row(one: Check) -> dict[str, object]:
+    return {"name": one.name, "ok": one.ok, "what": one.what, "remedy": one.fix or None}
 
 
 def _linked(app: App) -> list[Link]:

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class Scene(NamedTuple):
-    """A sentence and the commands that show it; `full` ones are left out of the short story."""
+    """A sentence and the commands that show it; what is not `short` is left to the long story."""
 
     say: str
     lines: tuple[str, ...]
-    full: bool = True
     cwd: str = "mem"
     expect: int = 0
+    short: bool = False
 
 
 def _short(say: str, *lines: str, cwd: str = "mem") -> Scene:
-    return Scene(say, lines, full=False, cwd=cwd)
+    return Scene(say, lines, cwd, short=True)
 
 
 STORY = (
@@ -90,7 +90,7 @@ def demo(app: App, full: bool) -> None:
         place = os.path.realpath(directory)
         env = _environment(app, place)
         for scene in STORY:
-            if full or not scene.full:
+            if full or scene.short:
                 _play(app, scene, place, env)
     app.out.line(dim("The end. Nothing was left behind; begin your own with `gitmem init`."))
 
@@ -107,11 +107,9 @@ def _play(app: App, scene: Scene, place: str, env: dict[str, str]) -> None:
         # -P: it runs in the memory, from where Python must not import.
         real = [sys.executable, "-P", "-m", *words] if words[0] == "gitmem" else words
         done = subprocess.run(real, cwd=os.path.join(place, scene.cwd), env=env, check=False)
+        # After a sync, what earlier scenes left waits for a person.
         waits = FoundSomething.exit_code if words[:2] == ["gitmem", "sync"] else scene.expect
-        if done.returncode not in (
-            scene.expect,
-            waits,
-        ):  # after a sync, what earlier scenes left waits for a person
+        if done.returncode not in (scene.expect, waits):
             raise GitMemError(f"The demo stopped: `{line}` ended with {done.returncode}.")
 
 

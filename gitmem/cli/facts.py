@@ -122,16 +122,18 @@ def facts(
     if block:
         from gitmem.memory.curated.prompt_block import freeze
 
-        app.show(freeze(app.bundle, revision=as_of))
+        app.show(freeze(app.bundle, revision=as_of or "HEAD"))
         return
     from gitmem.memory.facts import list_facts
 
+    if not as_of:
+        app.take_in_edits()
     wanted = [sentence for name, sentence in _NONE.items() if only[name]]
-    found = list_facts(app.bundle, target, as_of=as_of, **only)
+    found = list_facts(app.bundle, target, as_of=as_of or "HEAD", **only)
     app.show(
         found, verbose=verbose, nothing=wanted[0] if len(wanted) == 1 else "No fact fits." if wanted else ""
     )
-    if not as_of or as_of == "HEAD":
+    if not as_of:
         app.tell_hand_edits("memories/")
 
 

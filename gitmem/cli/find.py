@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gitmem.cli.app import App
-from gitmem.cli.options import SINCE, UNTIL, command, flag, once, several, several_words
+from gitmem.cli.options import AS_OF, SINCE, UNTIL, command, flag, once, several, several_words
 from gitmem.cli.terminal import indexing
 from gitmem.errors import UsageError
 
@@ -19,7 +19,7 @@ _EVENTS = flag("--events", help="Leave out nothing: echoes of the memory, and wh
 
 @command(
     _QUERY,
-    once("--as-of", metavar="REV", help="As the memory was: a commit, a snapshot, a date or session:ID."),
+    AS_OF,
     several("--type", metavar="TYPE", help="Only entries of a type: turn, Decision, CuratedMemory, …"),
     several("--session", help="Only entries of a session."),
     several("--agent", help="Only entries that an agent wrote."),
@@ -51,18 +51,15 @@ def search(app: App, /, query: str, path: tuple[str, ...], explain: bool, **want
         raise UsageError("There is nothing to look for: give a word, or a filter such as `--type Decision`.")
     with indexing(app.bundle) as bundle:
         found = bundle.search(query, **wanted)
-    app.show(found, more=("parts",) if explain else (), explain=explain, query=query, wanted=wanted)
+        index = bundle.index.current()
+        about = (index.session(name) for name in {hit.session for hit in found if hit.session})
+        view = {"titles": {one.name: one.title for one in about if one is not None}, "explain": explain}
+    app.show(found, more=("parts",) if explain else (), query=query, wanted=wanted, **view)
 
 
 @command(
     _QUERY,
     click.option("--session", default="", help="Read this session instead: how it began and ended."),
-    click.option(
-        "--around",
-        default="",
-        metavar="ENTRY",
-        help="Read the conversation around an entry instead, by its id.",
-    ),
     click.option(
         "-n", "--limit", type=click.IntRange(1, 10), default=3, help="At most that many sessions (3)."
     ),
@@ -70,21 +67,22 @@ def search(app: App, /, query: str, path: tuple[str, ...], explain: bool, **want
     UNTIL,
     _EVENTS,
 )
-def recall(app: App, query: str, session: str, around: str, limit: int, **wanted: Any) -> None:
+def recall(app: App, query: str, session: str, limit: int, **wanted: Any) -> None:
     """Recall what earlier sessions had to do with a question.
 
-    Without a question, the newest sessions; with --session, that one as it was.
+    Without a question, the newest sessions; with --session, that one as it was. `gitmem show ID` has the conversation
+    around an entry.
 
     \b
     gitmem recall which database did we choose
     gitmem recall
     gitmem recall --session s1
     """
-    if (session or around) and query:
-        raise UsageError("Give a question, or a --session or an entry to read --around; not both.")
+    if session and query:
+        raise UsageError("Give a question or a --session, not both.")
     with indexing(app.bundle) as bundle:
-        if session or around:
-            app.show(bundle.read_session(session, around=around, events=wanted["events"]))
+        if session:
+            app.show(bundle.read_session(session, events=wanted["events"]))
         elif not query.strip():
             found = bundle.recent_sessions(limit=limit)
             app.show({"sessions": found}, none="There is no session yet.")

@@ -51,7 +51,7 @@ def log(
     """List sessions and what each of them learned, newest first, from REV or from now.
 
     A change outside of any session has a line of its own: a revert, a restore, a snapshot, a hand edit. Merges are left out;
-    --commits has them.
+    `--kind merge` has them.
     REV is a commit, a snapshot, HEAD~3, a date (friday, `a week ago`, 2026-06-30) or session:ID. A filter that is
     given several times takes any of its values.
 
@@ -65,14 +65,11 @@ def log(
     from gitmem.memory.history.story import chapters
 
     if _span(app, revision) and not (wanted["since"] or wanted["until"]):
-        wanted |= {"since": revision, "until": revision}
+        if not _is_before_the_beginning(app, revision):
+            wanted |= {"since": revision, "until": revision}
         revision = "HEAD"
     inside = tuple(map(app.path, path))
     found = app.bundle.log(**wanted, path=inside, limit=number if commits else None, start=revision)
-    if not commits and not wanted["kind"]:
-        from gitmem.memory.sync.fold import without_folds
-
-        found = without_folds(app.bundle.repository, found)
     first = next(iter(found), None)
     found = chain(() if first is None else (first,), found)
     if app.out.is_json and commits:
@@ -92,6 +89,16 @@ def log(
             tell_chapters(app, islice(chapters(app.bundle, found), number), patch=patch, stat=stat)
 
 
+def _is_before_the_beginning(app: App, date: str) -> bool:
+    """Return whether nothing was known at a date yet, which is said."""
+    try:
+        app.bundle.resolve(date)
+    except UnknownRevision as unknown:
+        app.warn(f"{unknown} All of it:")
+        return True
+    return False
+
+
 def _row(app: App, entry: LogEntry, stat: bool) -> dict[str, Any]:
     """A commit, with how many entries it added, removed and changed where that is asked for."""
     row: dict[str, Any] = shape(entry)
@@ -107,12 +114,12 @@ def _row(app: App, entry: LogEntry, stat: bool) -> dict[str, Any]:
 
 @command(
     click.argument("what", default="HEAD", metavar="[ID | PATH | REV:PATH]"),
-    click.option("--as-of", metavar="REV", help="Show PATH as it was at that commit, snapshot or date."),
+    AS_OF,
     flag("--unified", help="Show a commit's changes as a unified diff."),
     flag("--raw", help="Write a file's bytes as they are, to a file or a pipe."),
     *VIEW,
 )
-def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, **view: Any) -> None:
+def show(app: App, what: str, as_of: str, unified: bool, raw: bool, **view: Any) -> None:
     """Show anything by its id: a commit, a session, a snapshot, a fact, an item that waits; or a file as it was.
 
     A page of the present memory is shown with its links and with the files that link to it.
@@ -128,7 +135,7 @@ def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, **vie
     """
     from gitmem.memory.printed_ids import meant
 
-    named = (as_of, what) if as_of is not None else _file_named(app, what)
+    named = (as_of, what) if as_of else _file_named(app, what)
     if named:
         _show_file(app, *named, raw=raw)
         return
@@ -218,7 +225,7 @@ def diff(
     if old and new is None and isinstance(waits := meant(app.bundle, old), Item):
         app.show(waits)
         return
-    old, new = (one and revision_or_first(app, one) for one in (old, new))
+    old, new = (one and app.revision_or_first(one) for one in (old, new))
     if old and new is None and old.startswith("session:"):
         session, old = old.removeprefix("session:"), None
     found = app.bundle.diff(old, new, session=session, path=app.path(path) if path else "")
@@ -235,19 +242,6 @@ def _span(app: App, typed: str) -> Period | None:
         return None
     found = span(typed, now=app.world.here())
     return found if found is not None and found.end > found.start else None
-
-
-def revision_or_first(app: App, typed: str) -> str:
-    """The revision that is meant; of a date before the first commit that one, which is said."""
-    from gitmem.dates import span
-
-    try:
-        return app.revision(typed)
-    except UnknownRevision as unknown:
-        if span(typed, now=app.world.here()) is None:
-            raise
-        app.warn(f"{unknown} From its beginning:")
-        return list(app.bundle.log())[-1].id
 
 
 # --- digest, blame, why ----------------------------------------------------------------------------------
@@ -291,11 +285,11 @@ def blame(app: App, path: str, removed: bool, as_of: str) -> None:
     from gitmem.memory.printed_ids import meant
 
     bundle, inside = app.bundle, app.path(path)
-    if inside not in bundle.tree(as_of) and (shown := meant(bundle, path)):
+    if inside not in bundle.tree(as_of or "HEAD") and (shown := meant(bundle, path)):
         app.show(shown, more=("changes",))
         return
     app.out.paged()
-    app.show({"path": path, "entries": bundle.blame(inside, removed=removed, as_of=as_of)})
+    app.show({"path": path, "entries": bundle.blame(inside, removed=removed, as_of=as_of or "HEAD")})
 
 
 @command(

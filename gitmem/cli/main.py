@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from gitmem.cli import ReaderGone
+from gitmem.cli.app import App
+from gitmem.cli.terminal import complain, to_json
 from gitmem.errors import GitMemError
 
 if TYPE_CHECKING:
-    from gitmem.cli.app import App
     from gitmem.world import World
 
 _COMPLETE = "_GITMEM_COMPLETE"
@@ -111,21 +112,16 @@ RENAMED = {
     "config list": "config",
     "config set": "config KEY VALUE",
     "config unset": "config KEY --unset",
-    "contested list": "review --list",
-    "contested resolve": "review ID --edit TEXT",
     "contested": "review",
     "delete": "forget TEXT",
     "doctor": "check",
     "fetch": "sync --dry-run",
     "find": "search WORDS",
     "fsck": "check",
-    "hermes install": "connect hermes",
+    "hermes": "connect hermes",
     "hermes status": "connections hermes",
     "hermes uninstall": "disconnect hermes",
-    "hermes": "connect hermes",
     "history": "log",
-    "index rebuild": "check --fix",
-    "index verify": "check",
     "index": "check --fix",
     "install": "connect AGENT",
     "links": "show PATH",
@@ -133,20 +129,15 @@ RENAMED = {
     "ls": "facts",
     "mcp install": "connect AGENT",
     "mcp uninstall": "disconnect AGENT",
+    "memory": "facts",
     "memory add": "remember TEXT",
     "memory block": "facts --block",
-    "memory list": "facts",
     "memory remove": "forget TEXT",
     "memory replace": "replace OLD NEW",
     "memory undo": "undo",
-    "memory": "facts",
     "merge": "sync",
     "pull": "sync",
     "push": "sync",
-    "quarantine drop": "review ID --drop",
-    "quarantine list": "review --list",
-    "quarantine release": "review ID --accept",
-    "quarantine show": "review ID",
     "quarantine": "review",
     "record user-profile": "remember --target user TEXT",
     "remove": "forget TEXT",
@@ -294,86 +285,47 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 found something to decide.
     """
-    run = ctx.obj
-    assert isinstance(run, Run)
-    if ctx.invoked_subcommand is None and not (bundle or run.is_in_a_bundle()):
+    app = ctx.obj
+    assert isinstance(app, App)
+    app.chosen, app.command = bundle or "", ctx.invoked_subcommand or "status"
+    if ctx.invoked_subcommand is not None:
+        return
+    if not (bundle or app.is_in_a_memory()):
         click.echo(NO_MEMORY, nl=False)
         return
-    ctx.obj = run.begin(bundle or "", ctx.invoked_subcommand or "status")
-    if ctx.invoked_subcommand is None:
-        from gitmem.cli.setup import show_status
+    from gitmem.cli.setup import show_status
 
-        show_status(ctx.obj)
+    show_status(app)
 
 
-class Run:
-    """One run of the command: the world it was given, and the app once a command begins."""
-
-    def __init__(self, world: World | None) -> None:
-        self._world = world
-        self.app: App | None = None
-
-    def is_in_a_bundle(self) -> bool:
-        """Return whether a command without -C would find a bundle."""
-        from gitmem.locate import is_bundle
-        from gitmem.memory.opening import find_root
-
-        try:
-            return is_bundle(find_root(self.world))
-        except GitMemError:
-            return False
-
-    @property
-    def world(self) -> World:
-        from gitmem.world import World
-
-        self._world = self._world or World.real()
-        return self._world
-
-    def begin(self, bundle: str, command: str) -> App:
-        from gitmem.cli.app import App
-
-        self.app = App(self.world)
-        self.app.chosen, self.app.command = bundle, command
-        return self.app
-
-    def fail(self, error: str, hint: str, code: int, argv: Sequence[str] | None) -> int:
-        """Say what went wrong, in one line; where JSON is wanted and no document is out yet, in one too."""
-        from gitmem.cli.terminal import complain, to_json
-
-        wants_json = "--json" in (sys.argv[1:] if argv is None else argv)
-        if wants_json and not (self.app is not None and self.app.out.has_json):
-            told = {"error": " ".join(error.split()), "hint": hint or None, "exit_code": code}
-            with contextlib.suppress(BrokenPipeError):
-                click.echo(to_json(told))
-        complain(f"{error} {hint}", env=self._world.env if self._world is not None else os.environ)
-        return code
-
-    def close(self, failure: GitMemError | None = None) -> None:
-        if self.app is not None:
-            self.app.close(failure)
-        else:
-            sys.stdout.flush()
+def _fail(app: App, error: str, hint: str, code: int, argv: Sequence[str] | None) -> int:
+    """Say what went wrong, in one line; where JSON is wanted and no document is out yet, in one too."""
+    wants_json = "--json" in (sys.argv[1:] if argv is None else argv)
+    if wants_json and not app.out.has_json:
+        document = {"error": " ".join(error.split()), "hint": hint or None, "exit_code": code}
+        with contextlib.suppress(BrokenPipeError):
+            click.echo(to_json(document))
+    complain(f"{error} {hint}", env=app.env)
+    return code
 
 
 def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     """Run one command and give its exit code; whatever goes wrong becomes one line on standard error."""
     _prepare_streams()
-    env = world.env if world is not None else os.environ
-    run = Run(world)
+    app = App(world)
     failure = None
     try:
         try:
             _check_words(sys.argv[1:] if argv is None else argv)
-            code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=run)
+            code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=app)
             return code if isinstance(code, int) else 0
         except GitMemError as error:
             failure = error
             raise
         finally:
-            run.close(failure)
+            app.close(failure)
     except GitMemError as error:
-        return run.fail(str(error), error.hint, error.exit_code, argv)
+        return _fail(app, str(error), error.hint, error.exit_code, argv)
     except click.UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later: a group without a command
             click.echo(error.format_message())
@@ -381,22 +333,22 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         path = error.ctx.command_path if error.ctx is not None else "gitmem"
         told = error.format_message()
         told += "" if told.endswith((".", "?", "!")) else "."
-        return run.fail(told, f"See `{path} --help`.", 2, argv)
+        return _fail(app, told, f"See `{path} --help`.", 2, argv)
     except click.ClickException as error:
-        return run.fail(error.format_message(), "", 1, argv)
+        return _fail(app, error.format_message(), "", 1, argv)
     except (KeyboardInterrupt, click.Abort):
-        return run.fail("interrupted.", "", _INTERRUPTED, argv)
+        return _fail(app, "interrupted.", "", _INTERRUPTED, argv)
     except (ReaderGone, BrokenPipeError):
         # The reader of our output went away; what is still buffered has nowhere to go.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
         return _PIPE_CLOSED
     except Exception as error:  # the last boundary: people get a line, not a traceback
-        if env.get("GITMEM_DEBUG"):
+        if app.env.get("GITMEM_DEBUG"):
             raise
         if isinstance(error, OSError):
-            return run.fail(_plain(error), "Repair that and try again.", 1, argv)
+            return _fail(app, _plain(error), "Repair that and try again.", 1, argv)
         told = f"{type(error).__name__}: {error}. This is a bug in gitmem; run it again with GITMEM_DEBUG=1 to see where."
-        return run.fail(told, "", 1, argv)
+        return _fail(app, told, "", 1, argv)
 
 
 def _check_words(argv: Sequence[str]) -> None:

@@ -70,12 +70,18 @@ def several(*names: str, **settings: Any) -> Option:
 def once(*names: str, **settings: Any) -> Option:
     """A condition of which only one value makes sense: a second is a mistake, and is not the one that wins."""
 
-    def checked(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str:
-        if len(given) > 1 or "" in given:
-            raise click.BadParameter("give one value, once.", ctx, option)
-        return given[0] if given else ""
+    return click.option(*names, multiple=True, callback=_one, **settings)
 
-    return click.option(*names, multiple=True, callback=checked, **settings)
+
+def _one(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str:
+    if len(given) > 1 or "" in given:
+        raise click.BadParameter("give one value, once.", ctx, option)
+    return given[0] if given else ""
+
+
+def _as_of(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str:
+    typed, app = _one(ctx, option, given), ctx.find_object(App)
+    return app.revision_or_first(typed) if typed and app is not None else ""
 
 
 def flag(*names: str, help: str) -> Option:  # noqa: A002 (click's word)
@@ -101,7 +107,11 @@ DRY_RUN = flag("--dry-run", help="Only say what would change.")
 YES = flag("--yes", help="Do not ask.")
 TARGET = click.option("--target", type=click.Choice(["memory", "user"]), help="Only one store.")
 AS_OF = click.option(
-    "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
+    "--as-of",
+    metavar="REV",
+    multiple=True,
+    callback=_as_of,
+    help="As it was at a commit, a snapshot, a date or session:ID.",
 )
 SINCE = once("--since", metavar="DATE", help="From that day or moment on.")
 UNTIL = once("--until", metavar="DATE", help="Up to that day or moment.")
@@ -172,14 +182,13 @@ def offer(command: click.Command, path: str) -> None:
 
 
 def _memory(ctx: click.Context) -> Memory | None:
-    from gitmem.cli.main import Run
     from gitmem.errors import GitMemError
     from gitmem.memory.opening import find_root, open_bundle
 
     root = ctx.find_root()
-    run = root.obj if isinstance(root.obj, Run) else Run(None)
+    world = (root.find_object(App) or App(None)).world
     try:
-        return open_bundle(run.world, find_root(run.world, root.params.get("bundle") or ""), "as is")
+        return open_bundle(world, find_root(world, root.params.get("bundle") or ""), "as is")
     except (GitMemError, OSError):
         return None
 

@@ -12,8 +12,7 @@ from gitmem.cli.app import App
 from gitmem.cli.options import pass_app
 from gitmem.cli.terminal import complain
 from gitmem.errors import GitMemError, UsageError
-from gitmem.files import write_new
-from gitmem.permissions import make_directories
+from gitmem.files import make_directories, write_new
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
@@ -27,8 +26,7 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     """Run one of gitmem's git hooks. Git calls this, by the scripts that `gitmem init` installs.
 
     pre-commit checks what is staged, commit-msg adds the trailers that are missing, reference-transaction
-    checks what git is about to merge, post-commit, post-merge and post-checkout finish what a crash left
-    undone, and pre-push checks what would leave.
+    checks what git is about to merge, post-merge settles what that brought, and pre-push checks what would leave.
 
     Two are for a bare repository that people push to, where `install` puts them: pre-receive refuses what a
     sync would refuse, and post-receive folds the branches of machines into main.
@@ -49,7 +47,7 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
         raise UsageError(f"There is no hook {name!r}: it is one of {names}.")
     elif name.startswith("post-"):
         try:  # what git did is done: a problem is only said
-            _fold(app) if name == "post-receive" else _afterwards(_bundle(app), name)
+            _fold(app) if name == "post-receive" else _after_merge(_bundle(app))
         except GitMemError as error:
             app.warn(str(error))
     elif name == "reference-transaction":
@@ -57,7 +55,7 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     elif name == "commit-msg":
         if not args:
             raise UsageError("commit-msg needs the file that holds the message.")
-        _commit_msg(app, _bundle(app), os.path.join(app.world.cwd, args[0]))
+        git_hooks.commit_msg(_bundle(app), os.path.join(app.world.cwd, args[0]))
     else:
         bundle = _bundle(app)
         index = app.world.env.get("GIT_INDEX_FILE")
@@ -80,13 +78,10 @@ def _refuse(app: App, problems: list[str], said: str, hint: str = "") -> None:
         raise GitMemError(said, hint=hint)
 
 
-def _afterwards(bundle: Memory, name: str) -> None:
-    from gitmem.memory.upkeep import git_hooks
+def _after_merge(bundle: Memory) -> None:
+    from gitmem.memory.upkeep.git_hooks import merged
 
-    if name == "post-merge":
-        git_hooks.merged(bundle, bundle.repository.refs.read("ORIG_HEAD"))
-    elif name == "post-commit":
-        git_hooks.merged(bundle, git_hooks.before_a_merge(bundle))
+    merged(bundle, bundle.repository.refs.read("ORIG_HEAD"))
     bundle.finish_pending()
 
 
@@ -128,21 +123,6 @@ def _bundle(app: App) -> Memory:
 
     app.bundle = open_bundle(app.world, app.world.cwd, "as is")
     return app.bundle
-
-
-def _commit_msg(app: App, bundle: Memory, path: str) -> None:
-    from gitmem.memory.upkeep.git_hooks import commit_msg
-
-    git_dir = bundle.repository.git_dir
-    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-        message = file.read()
-    # Git sets this where it opened no editor; then a line with # is part of the message.
-    comments = app.world.env.get("GIT_EDITOR") != ":"
-    kind = "merge" if os.path.exists(os.path.join(git_dir, "MERGE_HEAD")) else "edit"
-    wanted = commit_msg(message, kind=kind, machine=bundle.config.machine, comments=comments)
-    if wanted != message:
-        with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-            file.write(wanted)
 
 
 # --- merge-driver ----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,10 +13,6 @@ from gitmem.cli.app import App
 from gitmem.cli.options import SESSION, command, flag, several_words
 from gitmem.cli.terminal import count, dim, yellow
 from gitmem.errors import GitMemError, UsageError
-
-if TYPE_CHECKING:
-    from gitmem.memory.memory import Memory
-
 
 _FIELDS = {
     "observation": ("content", "category"),
@@ -74,65 +70,43 @@ def record(app: App, kind: str | None, text: str, from_stdin: bool, session: str
         app.answer(document, "Not recorded: the settings leave out this kind of event.")
 
 
-class _Lines:
-    """Events as JSON lines, for a buffer; a bad line is reported with its number and the rest goes on."""
-
-    def __init__(self, bundle: Memory, session: str) -> None:
-        from gitmem.memory.capture.buffer import HotMemoryBuffer
-
-        self._bundle = bundle
-        self._first = bundle.sessions.info(session)
-        self.buffer = HotMemoryBuffer(bundle, self._first)
-        self.recorded = self.skipped = 0
-        self.problems: list[str] = []
-
-    def take(self, number: int, line: bytes) -> None:
-        try:
-            event = self._event(line)
-        except (ValueError, TypeError, RecursionError, GitMemError) as error:
-            told = "it is nested too deeply." if isinstance(error, RecursionError) else error
-            self.problems.append(f"Line {number} is left out: {told}")
-            return
-        self.recorded += bool(event)
-        self.skipped += not event
-        if self.buffer.is_full:
-            self.buffer.flush("buffer-max")
-
-    def _event(self, line: bytes) -> str:
-        fields = json.loads(line)
-        if not isinstance(fields, dict):
-            raise UsageError("it is not a JSON object.")
-        named = str(fields.pop("session", "") or "")
-        if (named or self._first.id) != self.buffer.session.id:
-            self.buffer.enter(self._bundle.sessions.info(named) if named else self._first)
-        return self.buffer.take(str(fields.pop("_kind", None) or "observation"), fields)
-
-
 def _from_stdin(app: App, session: str) -> None:
+    """Record JSON lines; a bad one is reported with its number, and the rest goes on."""
+    from gitmem.memory.capture.buffer import HotMemoryBuffer
+
     bundle = app.writing_bundle
-    lines = _Lines(bundle, bundle.session_named(session))
+    first = bundle.sessions.info(bundle.session_named(session))
+    buffer = HotMemoryBuffer(bundle, first)
+    recorded, problems = [], []
     try:
         for number, line in enumerate(iter(sys.stdin.buffer), start=1):
-            if line.strip():
-                lines.take(number, line)
+            if not line.strip():
+                continue
+            try:
+                fields = json.loads(line)
+                if not isinstance(fields, dict):
+                    raise UsageError("it is not a JSON object.")
+                named = str(fields.pop("session", "") or "")
+                if (named or first.id) != buffer.session.id:
+                    buffer.enter(bundle.sessions.info(named) if named else first)
+                recorded.append(buffer.take(str(fields.pop("_kind", None) or "observation"), fields))
+            except (ValueError, TypeError, RecursionError, GitMemError) as error:
+                told = "it is nested too deeply." if isinstance(error, RecursionError) else error
+                problems.append(f"Line {number} is left out: {told}")
+            if buffer.is_full:
+                buffer.flush("buffer-max")
     finally:
-        lines.buffer.close("explicit")
-    for problem in lines.problems:
+        buffer.close("explicit")
+    for problem in problems:
         app.warn(problem)
-    left = f", {lines.skipped} left out by the settings" if lines.skipped else ""
-    app.answer(
-        {
-            "recorded": lines.recorded,
-            "skipped": lines.skipped,
-            "problems": lines.problems,
-            "commit": bundle.tip,
-        },
-        yellow(bundle.tip[:8]),
-        f" recorded {count(lines.recorded, 'event')}{left}",
-    )
-    if lines.problems:
-        total = lines.recorded + lines.skipped + len(lines.problems)
-        raise GitMemError(f"{len(lines.problems)} of {total} lines were left out; the rest is recorded.")
+    taken = sum(map(bool, recorded))
+    skipped = len(recorded) - taken
+    left = f", {skipped} left out by the settings" if skipped else ""
+    document = {"recorded": taken, "skipped": skipped, "problems": problems, "commit": bundle.tip}
+    app.answer(document, yellow(bundle.tip[:8]), f" recorded {count(taken, 'event')}{left}")
+    if problems:
+        total = len(recorded) + len(problems)
+        raise GitMemError(f"{len(problems)} of {total} lines were left out; the rest is recorded.")
 
 
 # --- session ---------------------------------------------------------------------------------------------

@@ -18,10 +18,7 @@ from gitmem.errors import BundleBusy, BundleNotFound, ConfigError, FoundSomethin
 from gitmem.state import CONFIG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gitmem.config import Config, Setting, Value
-    from gitmem.settings_edit import Keys
 
 
 # --- init ------------------------------------------------------------------------------------------------
@@ -161,8 +158,8 @@ def check(app: App, fix: bool, history: bool) -> None:
         left += problem.serious and not done
         row = {name: getattr(problem, name) for name in ("check", "serious", "what", "remedy")}
         rows.append({**row, "fixable": problem.fix is not None, "fixed": done})
-        app.out.line(red("! ") if problem.serious else yellow("· "), problem.what)
-        app.out.line("  ", green(done) if done else dim(problem.remedy))
+        app.out.block(red("! ") if problem.serious else yellow("· "), problem.what, indent="  ")
+        app.out.block("  ", green(done) if done else dim(problem.remedy), indent="  ")
     if fix and not left:
         with indexing(app.bundle):
             made = bundle.index.rebuild()
@@ -247,17 +244,15 @@ def config(app: App, key: str, value: str | None, unset: bool, user: bool) -> No
         app.out.json(_row(found, setting))
         app.out.line(spelled(found[setting.key], empty=""))
         return
-    file = _File(app, setting, user=user, reading=unset)
-    if unset:
-        file.remove()
-    else:
-        file.put(from_text(setting, value or "", "the command line"))
+    origin = _change(
+        app, setting, None if unset else from_text(setting, value or "", "the command line"), user
+    )
     found = _settings(app)
     here = found.origin(setting.key)
     app.out.json(_row(found, setting))
     app.out.line(bold(setting.key), "  ", spelled(found[setting.key]), dim(f"  ({here})"))
-    if here != file.origin and not unset:
-        app.out.line(yellow(f"What holds is from {here}, which goes before {file.origin}."))
+    if here != origin and not unset:
+        app.out.line(yellow(f"What holds is from {here}, which goes before {origin}."))
 
 
 def _list_settings(app: App) -> None:
@@ -272,56 +267,32 @@ def _list_settings(app: App) -> None:
         app.out.line(bold(row.key.ljust(width)), "  ", shown, dim(f"  ({found.origin(row.key)})"))
 
 
-class _File:
-    """The file that a setting is written to."""
+def _change(app: App, setting: Setting, value: Value | None, user: bool) -> str:
+    """Write a setting into the user's file or that of this memory, or take it out (None); gives the file's name."""
+    from gitmem.config import GIT_DIR_CONFIG, USER_YAML
+    from gitmem.files import read_settings
+    from gitmem.hosts.hermes.profile import replace_text
+    from gitmem.settings_edit import keys_of_setting, put, remove
 
-    def __init__(self, app: App, setting: Setting, *, user: bool, reading: bool = False) -> None:
-        from gitmem.config import GIT_DIR_CONFIG, USER_YAML
-        from gitmem.files import read_settings
-
-        if setting.is_personal and not user and not reading:
-            raise UsageError(
-                f"`{setting.key}` cannot be set in a memory, which may be another person's.",
-                hint="Set it with --user.",
-            )
-        self._setting = setting
-        self._state = None if user else app.repository.state
-        self._path = (
-            os.path.join(app.world.config_home, "config.yaml")
-            if self._state is None
-            else self._state.path(CONFIG)
+    if setting.is_personal and not user and value is not None:
+        raise UsageError(
+            f"`{setting.key}` cannot be set in a memory, which may be another person's.",
+            hint="Set it with --user.",
         )
-        self.origin = USER_YAML if user else GIT_DIR_CONFIG
-        self._text = read_settings(self._path, self.origin)
-
-    def put(self, value: Value) -> None:
-        from gitmem.settings_edit import put
-
-        self._change(lambda keys: put("yaml", self._text, keys, value))
-
-    def remove(self) -> None:
-        from gitmem.settings_edit import remove
-
-        self._change(lambda keys: remove("yaml", self._text, keys))
-
-    def _change(self, change: Callable[[Keys], str]) -> None:
-        from gitmem.settings_edit import keys_of_setting
-
-        try:
-            text = change(keys_of_setting(self._text, self._setting.key))
-        except ConfigError as error:
-            raise ConfigError(f"{self.origin}: {error}", hint=error.hint) from error
-        if text != self._text:
-            self._write(text)
-
-    def _write(self, text: str) -> None:
-        from gitmem.hosts.hermes.profile import replace_text
-
-        if self._state is not None:
-            self._state.write_text(CONFIG, text, durable=True)
-        else:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            replace_text(self._path, text)
+    state, origin = (None, USER_YAML) if user else (app.repository.state, GIT_DIR_CONFIG)
+    path = os.path.join(app.world.config_home, "config.yaml") if state is None else state.path(CONFIG)
+    before = read_settings(path, origin)
+    try:
+        keys = keys_of_setting(before, setting.key)
+        text = remove("yaml", before, keys) if value is None else put("yaml", before, keys, value)
+    except ConfigError as error:
+        raise ConfigError(f"{origin}: {error}", hint=error.hint) from error
+    if text != before and state is not None:
+        state.write_text(CONFIG, text, durable=True)
+    elif text != before:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        replace_text(path, text)
+    return origin
 
 
 def _settings(app: App) -> Config:

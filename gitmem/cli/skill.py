@@ -13,6 +13,7 @@ from gitmem.cli.options import REASON, command, flag
 from gitmem.cli.terminal import bold, count, dim, yellow
 from gitmem.errors import FoundSomething, UsageError
 from gitmem.shape import shape
+from gitmem.world import platform_name
 
 
 @click.group()
@@ -99,12 +100,7 @@ def remove_file(app: App, name: str, file: str, **more: str) -> None:
     _write(app, "remove_file", name, file, **more)
 
 
-@command(
-    _NAME,
-    click.option("--absorbed-into", default="", metavar="NAME", help="The skill that took it over."),
-    REASON,
-    of=skill,
-)
+@command(_NAME, REASON, of=skill)
 def delete(app: App, name: str, **more: str) -> None:
     """Delete a skill with all its files. It stays in the history."""
     _write(app, "delete", name, **more)
@@ -142,7 +138,7 @@ def list_(app: App, category: str | None, stale: bool, failing: bool, prompt: bo
     """List skills with their descriptions and how they did."""
     skills = app.bundle.skills
     if prompt:
-        text = skills.index()
+        text = skills.index(platform=platform_name())
         app.out.json({"prompt": text})
         app.out.text(text)
         return

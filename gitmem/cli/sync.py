@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,11 @@ import click
 from gitmem.cli.app import App
 from gitmem.cli.options import TRANSPORT, command, flag
 from gitmem.cli.terminal import count, green, safe, stages, yellow
-from gitmem.errors import FoundSomething, GitMemError, UsageError
-from gitmem.okf.plain import shortened
-from gitmem.permissions import make_directories
+from gitmem.errors import GitMemError, UsageError
+from gitmem.files import make_directories
 
 if TYPE_CHECKING:
     from gitmem.hosts.hermes.home import Home
-    from gitmem.memory.sync.keeping import Loss
 
 
 @command(
@@ -49,7 +46,8 @@ def sync(
 ) -> None:
     """Bring this memory and a remote together: fetch, check, merge, push.
 
-    Exits with 3 where something waits for a person afterwards; --due and --background do not.
+    A sync that is done exits with 0, also where it leaves something for `gitmem review`; the answer says so. It exits
+    with 3 where the scanner held back what the remote sent.
 
     \b
     gitmem sync
@@ -81,12 +79,9 @@ def sync(
                 name,
                 from_file=app.world.path(from_file) if from_file else "",
                 progress=progress,
-                agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
                 **how,
             )
         app.show(done)
-        if done.waiting:  # it is said above, with the command that decides
-            click.get_current_context().exit(FoundSomething.exit_code)
 
 
 def _forget_erasure(app: App, receipt: str) -> None:
@@ -112,14 +107,6 @@ def _sync_all_due(app: App, transport: str, timeout: float) -> None:
     if failure is not None:
         raise failure
     app.refuse_held([name for done in synced for name in done.held])
-
-
-def _agree(remote: str, losses: Sequence[Loss]) -> bool:
-    """Ask the person who is here; a plain Enter keeps what there is."""
-    click.echo(f"\r\x1b[K{remote} takes away:")
-    for loss in losses:
-        click.echo(f"  - {safe(shortened(loss.entry.text))}  ({safe(loss.path)}: {safe(loss.why)})")
-    return click.confirm("Let that go? Else it stays, and `gitmem review` asks again", default=False)
 
 
 @command(
@@ -253,6 +240,28 @@ def forget(app: App, name: str) -> None:
     app.answer(one, f"What was seen of {name} is forgotten.")
 
 
+@command(
+    click.argument("machine"), flag("--revoke", help="Say that it is not, or no longer, yours."), of=remote
+)
+def confirm(app: App, machine: str, revoke: bool) -> None:
+    """Say that a machine is yours: what it sends counts as what you said here. What others send is unconfirmed.
+
+    \b
+    gitmem remote confirm laptop
+    """
+    from gitmem.okf.paths import slug
+
+    app.need_a_person("says which machines are theirs")
+    name, ledger = slug(machine), app.bundle.ledger
+    if not revoke:
+        ledger.confirm_machine(name, app.world.person or "human")
+    elif not ledger.disown_machine(name):
+        raise UsageError(f"Nobody has said here that {name} is their machine.")
+    app.answer(
+        {"machine": name, "is_own": not revoke}, f"{name} is {'not ' if revoke else ''}a machine of yours."
+    )
+
+
 # --- clone -----------------------------------------------------------------------------------------------
 
 
@@ -269,10 +278,11 @@ def clone(app: App, url: str, directory: str, hermes: bool, transport: str | Non
     gitmem clone git@host:me/memory.git mem
     gitmem clone git@host:me/memory.git --hermes
     """
+    from gitmem.hosts.hermes.home import choose_home
     from gitmem.memory.upkeep.clone import clone as make_clone
     from gitmem.memory.upkeep.clone import is_free
 
-    home = _hermes_home(app, directory) if hermes else None
+    home = choose_home(app.world, path=app.world.path(directory) if directory else "") if hermes else None
     target = home.bundle if home else app.world.path(directory or _directory_of(url))
     git_dir = home.git_dir if home else None
     if not is_free(target):
@@ -312,12 +322,6 @@ def _directory_of(url: str) -> str:
             f"No directory can be derived from {shown_url(url)!r}.", hint="Name the directory for the memory."
         )
     return name
-
-
-def _hermes_home(app: App, directory: str) -> Home:
-    from gitmem.hosts.hermes.home import choose_home
-
-    return choose_home(app.world, path=app.world.path(directory) if directory else "", profile="")
 
 
 def _install(app: App, home: Home) -> list[str]:

@@ -10,7 +10,7 @@ import click
 
 from gitmem.cli.app import App
 from gitmem.cli.options import DRY_RUN, PICK, REASON, VIEW, command, flag, several
-from gitmem.errors import TakesMuch, UsageError
+from gitmem.errors import UsageError
 from gitmem.shape import shape
 
 if TYPE_CHECKING:
@@ -39,10 +39,9 @@ def restore(
     gitmem restore yesterday --path memories
     gitmem restore session:work-7 --everything
     """
-    from gitmem.cli.history import revision_or_first
     from gitmem.cli.render.changes import tell
 
-    target = revision_or_first(app, revision) if dry_run else app.revision(revision)
+    target = app.revision_or_first(revision) if dry_run else app.revision(revision)
     back = partial(
         app.bundle.restore,
         target,
@@ -125,8 +124,8 @@ def undo(app: App, times: int, listing: bool, dry_run: bool, yes: bool) -> None:
     """Take back the last change, whatever it was; `gitmem redo` brings it again.
 
     A fact, a decision, a note, a skill, a plan step, an import, a sync, a restore or a revert, also one that an agent
-    made. What was said stays on record, and what was learned since stays too. A change that is not yours is taken back
-    after a question; without a terminal it needs --yes.
+    made. What was said stays on record, and what was learned since stays too. A change that is not yours, or that you
+    have not seen, is taken back after a question; without a terminal it needs --yes.
 
     \b
     gitmem undo --list
@@ -141,35 +140,29 @@ def undo(app: App, times: int, listing: bool, dry_run: bool, yes: bool) -> None:
     for _ in range(times):
         for one in app.bundle.undoable(1):
             app.tell(one)
-            if yes or dry_run or _is_own(app, one):
-                continue
-            if not asks:
+            doubt = "" if yes or dry_run else _doubt(app, one)
+            if doubt and not asks:
                 raise UsageError(
-                    "The last change is not yours: nothing was changed.",
+                    f"The last change is {doubt}: nothing was changed.",
                     hint="`gitmem undo --yes` takes it back, `gitmem undo --dry-run` shows it.",
                 )
-            if not click.confirm("This change is not yours. Take it back?"):
+            if doubt and not click.confirm(f"This change is {doubt}. Take it back?"):
                 app.out.line("Nothing was changed.")
                 return
-        try:
-            done = app.bundle.undo(dry_run=dry_run, much=yes)
-        except TakesMuch as much:
-            if not asks:
-                raise
-            app.out.line(str(much))
-            if not click.confirm("Take it back all the same?"):
-                app.out.line("Nothing was changed.")
-                return
-            done = app.bundle.undo(much=True)
-        app.show(done, is_named=True)
+        app.show(app.bundle.undo(dry_run=dry_run), is_named=True)
 
 
-def _is_own(app: App, change: Undoable) -> bool:
-    """Return whether the caller made a change: not another machine, another agent or another session of an agent."""
+def _doubt(app: App, change: Undoable) -> str:
+    """The reason to ask first: another machine, agent or session made it, or the person here has not seen it."""
     origin, entry = app.bundle.origin(), change.entry
-    if entry.pulled_from or entry.agent != origin.agent:
-        return False
-    return entry.session in ("", origin.session) or (entry.agent == app.world.person and not app.world.agent)
+    author = entry.agent or entry.commit.author.name  # a hand edit has no agent
+    is_typed = entry.agent == app.world.person and not app.world.agent
+    if entry.pulled_from or author != origin.agent:
+        return "not yours"
+    if entry.session not in ("", origin.session) and not is_typed:
+        return "not yours"
+    is_news = entry.kind != "edit" and app.is_news(entry.id)
+    return "newer than what you last looked at" if is_news else ""
 
 
 @command(DRY_RUN)

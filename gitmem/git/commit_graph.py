@@ -14,8 +14,7 @@ from gitmem.errors import GitMemError
 from gitmem.git.objects import Commit, GitObject, Oid, named_in
 from gitmem.git.repository import Repository
 from gitmem.git.store import ObjectStore
-from gitmem.git.tree import Tree
-from gitmem.git.tree_diff import TreeChange, TreeDiff
+from gitmem.git.tree import Tree, TreeChange, TreeDiff
 from gitmem.state import CACHE
 
 OURS, THEIRS, COMMON = 1, 2, 4

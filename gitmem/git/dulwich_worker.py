@@ -30,7 +30,7 @@ def main() -> None:
     request: dict[str, Any] = json.load(sys.stdin)
     signal.alarm(int(request["seconds"]) + 5)  # the caller may be dead by then
     try:
-        answer = _push(request) if "updates" in request else {"refs": _fetch(request)}
+        answer = _push(request) if "updates" in request else _fetch(request)
     except Exception as error:  # noqa: BLE001 (dulwich lets through whatever went wrong below it)
         is_full = any(getattr(cause, "errno", None) == errno.EFBIG for cause in _causes(error))
         answer = {"failed": _reason(error), "is_full": is_full}
@@ -44,18 +44,24 @@ def _client(request: dict[str, Any]) -> tuple[Any, Any]:
     return get_transport_and_path(request["url"], ssh_command=request["ssh"], **login)
 
 
-def _fetch(request: dict[str, Any]) -> dict[str, str]:
+def _fetch(request: dict[str, Any]) -> dict[str, Any]:
+    """Fetch what is `wanted`: all, `main` (and snapshots), or one branch of a machine; gives the other branches' names."""
     from dulwich.object_store import DiskObjectStore, ObjectStoreGraphWalker
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (request["largest"],) * 2)
     client, path = _client(request)
     store: Any = DiskObjectStore(request["objects"], fsync_object_files=True)
     wanted: dict[str, bytes] = {}
+    branches: list[str] = []
 
     def wants(refs: Any, depth: int | None = None) -> list[bytes]:  # noqa: ARG001 (dulwich hands it in)
         for ref, oid in refs.items():
             name = ref.decode("utf-8", "replace")
-            if is_travelling(name) and (request["branches"] or not name.startswith(MACHINES)):
+            if not is_travelling(name):
+                continue
+            if name.startswith(MACHINES):
+                branches.append(name)
+            if request["wanted"] in ("all", name) or (request["wanted"] == "main" and name not in branches):
                 wanted[name] = oid
         return [oid for oid in set(wanted.values()) if oid not in store]
 
@@ -75,7 +81,7 @@ def _fetch(request: dict[str, Any]) -> dict[str, str]:
         commit()  # a server may leave out objects that we have: it is completed from those
     else:
         abort()
-    return {ref: oid.decode() for ref, oid in wanted.items()}
+    return {"refs": {ref: oid.decode() for ref, oid in wanted.items()}, "branches": branches}
 
 
 def _check_trailer(pack: Any) -> None:
@@ -136,7 +142,7 @@ def _break_ancient_locks(client: Any, path: Any, refs: Sequence[str]) -> None:
 
     if not isinstance(client, LocalGitClient):
         return
-    from gitmem.git.git_locks import break_ancient
+    from gitmem.git.refs import break_ancient
 
     root = os.fsdecode(path)
     git_dir = os.path.join(root, ".git") if os.path.isdir(os.path.join(root, ".git")) else root

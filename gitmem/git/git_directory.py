@@ -19,8 +19,11 @@ from gitmem.errors import BundleBusy, BundleNotFound, BundleUnusable
 from gitmem.files import (
     TEMPORARY,
     DiskGroup,
+    close_to_others,
     disk_error,
     durable_directory,
+    make_directories,
+    make_directory,
     make_durable,
     read_file,
     remove_file,
@@ -29,7 +32,6 @@ from gitmem.files import (
 from gitmem.git import safe_directory
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.permissions import close_to_others, make_directories, make_directory
 from gitmem.state import JOURNAL, LOCKS, TMP, LocalState
 from gitmem.world import World
 
@@ -121,6 +123,11 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
         raise BundleUnusable(
             f"{root} has another object or ref format: gitmem works with SHA-1 objects and refs in files."
         )
+    if os.path.exists(os.path.join(git_dir, "objects", "info", "alternates")):
+        raise BundleUnusable(
+            f"{root} borrows objects from another repository: gitmem works with its own.",
+            hint="Run `git repack -ad` in it and remove `.git/objects/info/alternates`.",
+        )
     # Backups leave empty directories out, and git takes a directory without these for no repository.
     for name in ("objects", "refs"):
         path = os.path.join(git_dir, name)
@@ -132,18 +139,11 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
 
 def _refuse_apart(root: str, git_dir: str) -> None:
     """Refuse two file systems: a file is written in the git directory and renamed to its place."""
-    if _device(root) != _device(git_dir):
+    if os.stat(root).st_dev != os.stat(git_dir).st_dev:
         raise BundleUnusable(
             f"{root} and its git directory {git_dir} are on two file systems.",
             hint="Keep the git directory beside the files, and let the file `.git` name it there.",
         )
-
-
-def _device(path: str) -> int:
-    """The file system of what is at a path, or will be."""
-    while not os.path.exists(path):
-        path = os.path.dirname(path)
-    return os.stat(path).st_dev
 
 
 _EXCLUDE = f"{TEMPORARY}*\n"
@@ -160,11 +160,11 @@ def new_repository(
     """
     root = os.path.abspath(root)
     git_dir = os.path.abspath(separate_git_dir) if separate_git_dir else os.path.join(root, ".git")
-    _refuse_apart(root, git_dir)
     is_new = not os.path.isdir(root)
     try:
         _make_top(root)
         make_directories(os.path.dirname(git_dir))
+        _refuse_apart(root, os.path.dirname(git_dir))
         with beside(git_dir) as new:
             _fill(new)
             repository = Repository(root, new, world.env)
@@ -325,7 +325,7 @@ def _fill(git_dir: str) -> None:
 
 def _finish(repository: Repository) -> None:
     """Note the files that are to follow, and put all of a new repository on disk."""
-    from gitmem.git.commit_note import CommitNote
+    from gitmem.git.recovery import CommitNote
 
     git_dir, tip = repository.git_dir, repository.tip()
     if tip is not None:
@@ -350,7 +350,6 @@ def refuse_unusual(repository: Repository) -> None:
     """Refuse a repository that cannot be exchanged: it shares objects, lacks some, or its directory cannot be moved."""
     git_dir = repository.git_dir
     for name, what in (
-        ("objects/info/alternates", "borrows objects from another repository"),
         ("shallow", "holds only a part of its history"),
         ("worktrees", "has more than one work tree"),
     ):

@@ -123,8 +123,11 @@ class GitIndex:
     def mode(self, place: int) -> int:
         return int.from_bytes(self.raw[self._starts[place] + 24 : self._starts[place] + 28])
 
-    def untouched(self, place: int, stat: os.stat_result) -> bool:
-        """The file is for certain what the record says: same stat, and not written in the index's second."""
+    def vouches(self, name: bytes, stat: os.stat_result, oid: Oid | None) -> bool:
+        """The file still is this blob for certain: same stat, and not written in the index's second."""
+        place = self.place(name)
+        if place < 0 or self.oid(place) != oid:
+            return False
         changed, seconds, nanos, inode, mode, size = _STAT.unpack_from(self.raw, self._starts[place])
         return bool(
             seconds * 1_000_000_000 + nanos == stat.st_mtime_ns
@@ -134,11 +137,6 @@ class GitIndex:
             and (mode == FILE) == (not stat.st_mode & 0o100)
             and seconds < self.mtime
         )
-
-    def vouches(self, name: bytes, stat: os.stat_result, oid: Oid | None) -> bool:
-        """The file still is this blob for certain, without a look into it."""
-        place = self.place(name)
-        return place >= 0 and self.oid(place) == oid and self.untouched(place, stat)
 
     def splice(
         self, changes: Mapping[bytes, IndexRecord | None], moment: int, holds: Callable[[bytes, Oid], bool]

@@ -7,11 +7,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gitmem.errors import BundleUnusable, InvalidContent, UnknownRevision
 from gitmem.files import disk_error, read_file
-from gitmem.git.refs import check_ref_name
 from gitmem.git.remote_address import check_url
 from gitmem.git.repository import Repository
 from gitmem.world import World
@@ -69,11 +68,11 @@ _DRIVER = (b"merge", b"gitmem")
 Mode = Literal["both", "pull-only", "push-only"]
 MODES: tuple[Mode, ...] = ("both", "pull-only", "push-only")
 _MAY_NAME_REMOTES = re.compile(rb"\[(remote|include)", re.IGNORECASE)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+_NAME = re.compile(r"(?!.*(?:\.\.|\.lock\Z|\.\Z))[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
+"""Of a remote: files and refs are named after it, so one with another name is left to plain git."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnsafeSetting:
+class UnsafeSetting(NamedTuple):
     """A setting of the repository that should be another."""
 
     key: str
@@ -84,15 +83,13 @@ class UnsafeSetting:
 
 def unsafe_settings(repository: Repository) -> list[UnsafeSetting]:
     """Settings in the repository's own configuration that should be others."""
-    values = _values(_load(_path(repository)))
-    found = []
-    for key, (wanted, why) in _WANTED.items():
-        value = values.get(key)
-        if value is None and key in _FINE_WHEN_UNSET:
-            continue
-        if value is None or value.lower() not in _SAME.get(wanted, {wanted}):
-            found.append(UnsafeSetting(key, value or "", wanted, why))
-    return found
+    values = _values(_path(repository))
+    return [
+        UnsafeSetting(key, values.get(key, ""), wanted, why)
+        for key, (wanted, why) in _WANTED.items()
+        if (key in values or key not in _FINE_WHEN_UNSET)
+        and values.get(key, "unset").lower() not in _SAME.get(wanted, {wanted})
+    ]
 
 
 def set_values(repository: Repository, values: Mapping[str, str]) -> None:
@@ -113,17 +110,17 @@ def make_safe(repository: Repository) -> None:
 
 def setting(repository: Repository, name: str) -> str:
     """A setting in the repository's own configuration; empty where it is not set."""
-    return _values(_load(_path(repository))).get(name, "")
+    return _values(_path(repository)).get(name, "")
 
 
 def hooks_path(repository: Repository, world: World) -> str:
     """The directory outside the repository in which git looks for hooks, by its settings or the user's; empty where
     it looks inside.
     """
-    found = _values(_load(_path(repository))).get("core.hookspath")
+    found = _values(_path(repository)).get("core.hookspath")
     for path in _files_of_user(world) if found is None else ():
         try:
-            found = _values(_load(path, includes=True)).get("core.hookspath", found)
+            found = _values(path, includes=True).get("core.hookspath", found)
         except BundleUnusable:  # the user's own file, which git refuses by itself
             continue
     if not found:
@@ -163,8 +160,8 @@ def write_attributes(repository: Repository) -> None:
 
 def merges_entries(repository: Repository) -> bool:
     """Return whether plain git merges files of a bundle by our driver, and changes no byte of them."""
-    has_driver = _value(_load(_path(repository), includes=True), _DRIVER, b"driver") != ""
-    return has_driver and _attributes(repository).endswith(ATTRIBUTES)
+    driver = _values(_path(repository), includes=True).get("merge.gitmem.driver")
+    return bool(driver) and _attributes(repository).endswith(ATTRIBUTES)
 
 
 def _attributes(repository: Repository) -> str:
@@ -205,10 +202,11 @@ class Remotes:
         # Buys "`initialize`": most bundles have no remote, and only dulwich reads git's configuration.
         if not _MAY_NAME_REMOTES.search(read_file(_path(self._repository)) or b""):
             return []
-        config = _load(_path(self._repository), includes=True)
-        sections = [one for one in config.sections() if len(one) == 2 and one[0].lower() == b"remote"]
-        names = [section[1].decode("utf-8", "replace") for section in sections]
-        return [_remote(config, name) for name in names if _is_fit(name)]
+        values = _values(_path(self._repository), includes=True)
+        names = dict.fromkeys(
+            key.removeprefix("remote.").rpartition(".")[0] for key in values if key.startswith("remote.")
+        )
+        return [_remote(values, name) for name in names if _NAME.fullmatch(name)]
 
     def get(self, name: str) -> Remote:
         known = {remote.name: remote for remote in self.all()}
@@ -247,22 +245,13 @@ class Remotes:
         return remote
 
 
-def _remote(config: ConfigFile, name: str) -> Remote:
+def _remote(values: Mapping[str, str], name: str) -> Remote:
     url, mode, consent, shared = (
-        _value(config, (b"remote", name.encode()), key)
-        for key in (b"url", b"gitmemmode", b"gitmemconsent", b"gitmemshared")
+        values.get(f"remote.{name}.{key}", "")
+        for key in ("url", "gitmemmode", "gitmemconsent", "gitmemshared")
     )
     known = [one for one in MODES if one == mode] or ["both"]
     return Remote(name, url, known[0], consent == "true", shared == "true")
-
-
-def _is_fit(name: str) -> bool:
-    """Return whether a name in git's configuration is a valid remote name: files are named after remotes."""
-    try:
-        check_ref_name(f"refs/remotes/{name}/main")
-    except InvalidContent:
-        return False
-    return True
 
 
 # The files
@@ -284,22 +273,16 @@ def _load(path: str, *, includes: bool = False) -> ConfigFile:
         raise BundleUnusable(f"{path} cannot be read ({error}): correct it.") from error
 
 
-def _values(config: ConfigFile) -> dict[str, str]:
-    """The settings by their full name in lower case, the last of several; sections in quotes left out."""
+def _values(path: str, *, includes: bool = False) -> dict[str, str]:
+    """The settings of a file by their full name, the last of several; but for what is quoted, in lower case."""
+    config = _load(path, includes=includes)
     found: dict[str, str] = {}
     for section in config.sections():
-        if len(section) == 1:
-            for name, value in config.items(section):
-                key = b".".join((section[0], name)).decode("utf-8", "replace").lower()
-                found[key] = value.decode("utf-8", "replace")
+        first, *quoted = (part.decode("utf-8", "replace") for part in section)
+        for name, value in config.items(section):
+            key = ".".join((first.lower(), *quoted, name.decode("utf-8", "replace").lower()))
+            found[key] = value.decode("utf-8", "replace")
     return found
-
-
-def _value(config: ConfigFile, section: tuple[bytes, ...], key: bytes) -> str:
-    try:
-        return config.get(section, key).decode("utf-8", "replace")
-    except KeyError:
-        return ""
 
 
 def _save(repository: Repository, config: ConfigFile) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from gitmem import resources
-from gitmem.files import write_new
-from gitmem.permissions import make_directories
+from gitmem.files import make_directories, write_new
 
 State = Literal["ours", "missing", "foreign", "broken"]
 

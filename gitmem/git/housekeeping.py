@@ -1,4 +1,4 @@
-"""Housekeeping: keep a bundle fast and small after tens of thousands of commits.
+"""Housekeeping: keep a bundle fast and small after tens of thousands of commits, and prove that its objects are whole.
 
 Small packs are joined after every commit (`packs.py`). What is left is compression with deltas,
 which git does best: the git program is used when it is there.
@@ -7,11 +7,13 @@ which git does best: the git program is used when it is there.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from gitmem.errors import GitMemError
-from gitmem.git.objects import Oid
+from gitmem.git.objects import Oid, named_in
 from gitmem.git.repository import Repository
 from gitmem.state import CACHE
 
@@ -121,7 +123,7 @@ def _kept(repository: Repository) -> set[Oid]:
     with contextlib.suppress(GitMemError):  # in the middle of a merge; what it staged is young
         index = repository.index_file.read()
         found |= {index.oid(place) for place in range(len(index.names))} if index else set()
-    known = repository.store.all_ids()
+    known = repository.store.with_prefix()
     return found & known
 
 
@@ -131,3 +133,40 @@ def _without_git(repository: Repository) -> None:
 
     with writing(repository, "gc"):
         repository.store.repack()
+
+
+def damaged_packs(repository: Repository) -> Iterator[tuple[str, str]]:
+    """Packs and indexes of packs that are not what they were, and why: each ends in a checksum of all before it."""
+    directory = repository.store.pack_directory
+    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
+        if not name.endswith((".pack", ".idx")):
+            continue
+        digest = hashlib.sha1(usedforsecurity=False)
+        try:
+            with open(os.path.join(directory, name), "rb") as file:
+                left = os.fstat(file.fileno()).st_size - 20
+                while left > 0 and (piece := file.read(min(left, 1 << 20))):
+                    digest.update(piece)
+                    left -= len(piece)
+                if file.read() != digest.digest():
+                    yield f"objects/pack/{name}", "its checksum does not match its content"
+        except FileNotFoundError:
+            continue  # joined into another pack meanwhile
+        except OSError as error:
+            yield f"objects/pack/{name}", f"cannot be read ({error.strerror})"
+
+
+def damaged_objects(repository: Repository) -> Iterator[tuple[Oid, str]]:
+    """Objects that the refs stand on and that are missing or damaged, with what needs each."""
+    todo = [(oid, name) for name, oid in repository.refs.under("refs/").items()]
+    seen = {oid for oid, _ in todo}
+    while todo:
+        oid, origin = todo.pop()
+        try:
+            kind, content = repository.store.read(oid)
+            below = [child for child in named_in(oid, kind, content) if child not in seen]
+        except GitMemError:
+            yield oid, origin
+            continue
+        seen.update(below)
+        todo += [(child, f"{kind.decode()} {oid[:12]}") for child in dict.fromkeys(below)]

@@ -1,7 +1,5 @@
 """Reading packs, as far as a bundle needs it: small ones by the dozen, and large ones with deltas.
 
-Dulwich reads every pack there is. This reads those of version 2, without its care for cases that a
-bundle does not have: whatever looks odd is left to dulwich.
 Buys "`gitmem log -n 20` against `import click, dulwich.repo`": dulwich's import takes longer than most commands.
 """
 
@@ -11,8 +9,10 @@ import mmap
 import os
 import struct
 import zlib
+from collections.abc import Iterator
 
-from gitmem.git.objects import TYPE_NAMES
+from gitmem.errors import VERIFY, BundleUnusable
+from gitmem.git.objects import TYPE_NAMES, object_id
 
 _MAGIC = b"\377tOc\0\0\0\2"
 _FANOUT = struct.Struct(">256L")
@@ -23,71 +23,7 @@ _DEEPEST = 10_000
 _REMEMBERED = 16 * 1024 * 1024
 
 
-class UnreadablePack(Exception):
-    """A pack in a form that this reader does not know, or damaged: dulwich may tell more."""
-
-
-class PackReader:
-    """All packs of a directory."""
-
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
-        self._packs: dict[str, _Pack] = {}
-        self._latest: _Pack | None = None
-        self._listed = False
-
-    def read(self, oid: str) -> tuple[bytes, bytes] | None:
-        """Type and content of an object in the packs known so far, or None."""
-        place = self._find(oid)
-        return None if place is None else place[0].read(place[1])
-
-    def measure(self, oid: str) -> tuple[bytes, int] | None:
-        """Type and size of an object in the packs known so far, without building it, or None."""
-        place = self._find(oid)
-        return None if place is None else place[0].measure(place[1])
-
-    def __contains__(self, oid: str) -> bool:
-        return self._find(oid) is not None
-
-    def _find(self, oid: str) -> tuple[_Pack, int] | None:
-        if not self._listed:
-            self.look_again()
-        try:
-            name = bytes.fromhex(oid)
-        except ValueError:  # a damaged object may name anything
-            return None
-        if len(name) != 20:
-            return None
-        # Buys "fetch + merge + push": what is read together was mostly written together.
-        first = (self._latest,) if self._latest is not None else ()
-        for pack in (*first, *self._packs.values()):
-            offset = pack.find(name)
-            if offset is not None:
-                self._latest = pack
-                return pack, offset
-        return None
-
-    def look_again(self) -> bool:
-        """List the directory; gives whether packs came or went since the last time."""
-        try:
-            names = {name for name in os.listdir(self._directory) if name.endswith(".idx")}
-        except FileNotFoundError:
-            names = set()
-        changed = not self._listed or names != self._packs.keys()
-        if changed:
-            known = self._packs
-            stems = {name: os.path.join(self._directory, name[: -len(".idx")]) for name in names}
-            self._packs = {name: known.get(name) or _Pack(stem) for name, stem in stems.items()}
-            self._latest, self._listed = None, True
-        return changed
-
-    def close(self) -> None:
-        """Let go of all packs; the next read lists them again."""
-        self._packs = {}
-        self._latest, self._listed = None, False
-
-
-class _Pack:
+class Pack:
     """One pack with its index, each opened when it is first needed."""
 
     def __init__(self, stem: str) -> None:
@@ -106,23 +42,39 @@ class _Pack:
         if index is None:
             return None
         # Names with one first byte are a 256th of all: C scans them faster than Python halves them.
-        start = _NAMES + 20 * (self._fanout[name[0] - 1] if name[0] else 0)
-        end = _NAMES + 20 * self._fanout[name[0]]
+        start, end = self._names_from(name[0])
         place = index.find(name, start, end)
         while place >= 0 and (place - _NAMES) % 20:  # the end of one name and the beginning of another
             place = index.find(name, place + 1, end)
         return self._offset(index, (place - _NAMES) // 20) if place >= 0 else None
 
+    def ids(self, prefix: str) -> Iterator[str]:
+        """Ids in the pack that begin with these digits."""
+        index = self._index or self._open_index()
+        if index is None:
+            return
+        byte = bytes.fromhex(prefix[:2])
+        start, end = self._names_from(byte[0]) if byte else (_NAMES, _NAMES + 20 * self._fanout[255])
+        for place in range(start, end, 20):
+            oid = index[place : place + 20].hex()
+            if oid.startswith(prefix):
+                yield oid
+
+    def _names_from(self, byte: int) -> tuple[int, int]:
+        """Return the part of the index that has the names with this first byte."""
+        before = self._fanout[byte - 1] if byte else 0
+        return _NAMES + 20 * before, _NAMES + 20 * self._fanout[byte]
+
     def _open_index(self) -> mmap.mmap | None:
         try:
             index = _view(self._stem + ".idx")
             if index[:8] != _MAGIC:
-                raise UnreadablePack(f"{self._stem}.idx is not of version 2")
+                raise ValueError("it is not of version 2")
             self._fanout = _FANOUT.unpack_from(index, 8)
         except FileNotFoundError:  # joined into another pack meanwhile
             return None
         except (OSError, ValueError, struct.error) as error:
-            raise UnreadablePack(f"{self._stem}.idx cannot be read ({error})") from error
+            raise self._damage(".idx", error) from error
         self._index = index
         return index
 
@@ -134,21 +86,34 @@ class _Pack:
             if offset & 0x80000000:
                 offset = int(struct.unpack_from(">Q", index, large + (offset & 0x7FFFFFFF) * 8)[0])
         except struct.error as error:
-            raise UnreadablePack(f"{self._stem}.idx is cut short") from error
+            raise self._damage(".idx", error) from error
         return offset
 
-    def read(self, offset: int) -> tuple[bytes, bytes]:
-        """Type and content of the object that begins there."""
+    def _damage(self, ending: str, error: Exception) -> BundleUnusable:
+        name = os.path.basename(self._stem) + ending
+        return BundleUnusable(f"The pack {name} cannot be read ({error}).", hint=VERIFY)
+
+    def read(self, name: bytes) -> tuple[bytes, bytes] | None:
+        """Type and content of an object, or None; a flipped bit is never taken for memory."""
+        offset = self.find(name)
+        if offset is None:
+            return None
         try:
             if self._view is None:
                 self._view = _view(self._stem + ".pack")
             number, content = self._resolve(self._view, offset)
-            return TYPE_NAMES[number], content
+            kind = TYPE_NAMES[number]
+            if object_id(kind, content) != name.hex():
+                raise ValueError(f"object {name.hex()} is corrupt")
+            return kind, content
         except (OSError, ValueError, IndexError, KeyError, zlib.error) as error:
-            raise UnreadablePack(f"{self._stem}.pack cannot be read ({error})") from error
+            raise self._damage(".pack", error) from error
 
-    def measure(self, offset: int) -> tuple[bytes, int]:
-        """Type and size of the object that begins there: what it and those it stands on say of themselves."""
+    def measure(self, name: bytes) -> tuple[bytes, int] | None:
+        """Type and size of an object, or None: what it and those it stands on say of themselves."""
+        offset = self.find(name)
+        if offset is None:
+            return None
         try:
             view = self._view = self._view or _view(self._stem + ".pack")
             number, size, start = _header(view, offset)
@@ -169,7 +134,7 @@ class _Pack:
                 return TYPE_NAMES[number], size
             raise ValueError("a delta stands on nothing")
         except (OSError, ValueError, IndexError, KeyError, zlib.error) as error:
-            raise UnreadablePack(f"{self._stem}.pack cannot be read ({error})") from error
+            raise self._damage(".pack", error) from error
 
     def _resolve(self, view: mmap.mmap, offset: int) -> tuple[int, bytes]:
         """Follow deltas down to a whole object, then build up from there."""

@@ -2,26 +2,25 @@
 
 Buys "times the floor": a pack costs three fsyncs however many objects it holds, loose files cost one each.
 The entries of such a pack are whole objects. Many small packs are joined into one, in which each version is a delta of the
-one that replaced it; entries that are deltas already are copied as they are.
+one that replaced it; entries that are deltas already are copied as they are. Git looks for similar objects among those of
+similar size, where versions of a page that keeps its length never meet; the history says which version replaced which, so
+no search is needed, and the newest version of everything is whole.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from gitmem.files import DiskGroup, durable_directory, remove_file
-from gitmem.git.deltas import delta, replaced_by
-from gitmem.git.objects import TYPE_NAMES, TYPE_NUMBERS, GitObject, Oid, parse_commit
-from gitmem.permissions import make_directories
+from gitmem.files import DiskGroup, durable_directory, make_directories, remove_file
+from gitmem.git.objects import TYPE_NAMES, TYPE_NUMBERS, GitObject, Oid, parse_commit, raw_entries
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _PACK_HEADER = struct.Struct(">4sLL")
@@ -230,22 +229,15 @@ def _take(joined: dict[Oid, Packed], entries: list[Packed]) -> bool:
 
 def _make_deltas(joined: dict[Oid, Packed]) -> None:
     """Make each version a delta of the one that replaced it, where both are here."""
-    known = {oid: base for oid, entry in joined.items() if (base := entry.base)}
-
-    def kind(oid: Oid) -> bytes | None:
-        return TYPE_NAMES.get(joined[oid].number) if oid in joined else None
 
     @lru_cache(maxsize=1024)
     def read(oid: Oid) -> bytes:
         return joined[oid].content
 
-    commits = [parse_commit(oid, read(oid)) for oid in joined if kind(oid) == b"commit"]
-    commits.sort(key=lambda commit: commit.committer.time, reverse=True)
-    pairs = replaced_by(kind, read, commits, known)
-    for old, new in pairs.items():
+    for old, new in _replaced(joined, read).items():
         if len(joined[old].raw) < _SMALL:
             continue
-        made = delta(kind(old) or b"", read(new), read(old))
+        made = delta(TYPE_NAMES[joined[old].number], read(new), read(old))
         raw = entry_header(_REF_DELTA, len(made)) + bytes.fromhex(new) + zlib.compress(made)
         if len(made) < len(read(old)) // 2 and len(raw) < len(joined[old].raw):
             joined[old] = Packed(old, zlib.crc32(raw), raw)
@@ -289,47 +281,150 @@ def _is_kept(stem: str, names: set[str]) -> bool:
 def _read_whole(stem: str) -> list[Packed] | None:
     """All entries of a pack as they stand, or None where some are deltas by place or anything looks odd."""
     try:
-        with open(stem + ".idx", "rb") as file:
-            index = file.read()
-        if not index.startswith(_INDEX_MAGIC):
+        with open(stem + ".idx", "rb") as index_file, open(stem + ".pack", "rb") as pack_file:
+            index, pack = index_file.read(), pack_file.read()
+        # The originals are removed afterwards, so a damaged one is left as it is: git may still repair it.
+        is_whole = index[-40:-20] == pack[-20:] and _is_sealed(index) and _is_sealed(pack)
+        if not index.startswith(_INDEX_MAGIC) or not is_whole:
             return None
-        with open(stem + ".pack", "rb") as file:
-            # Packs that git made have deltas by place, and may be large: most of one is not read then.
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-                has_places = any((view[offset] >> 4) & 7 == _OFS_DELTA for offset in _offsets(index))
-                if view[:4] != b"PACK" or has_places:
-                    return None
-            pack = file.read()
-    except (FileNotFoundError, ValueError, IndexError, struct.error):
+        count = struct.unpack_from(">L", index, 8 + 255 * 4)[0]
+        names = 8 + 1024
+        crcs = struct.unpack_from(f">{count}L", index, names + count * 20)
+        offsets = struct.unpack_from(f">{count}L", index, names + count * 24)
+        ends = (
+            dict(zip(sorted(offsets), [*sorted(offsets)[1:], len(pack) - 20], strict=True)) if count else {}
+        )
+        entries = [
+            Packed(index[place : place + 20].hex(), crc, pack[offset : ends[offset]])
+            for place, crc, offset in zip(range(names, names + count * 20, 20), crcs, offsets, strict=True)
+        ]
+        return None if any(entry.number == _OFS_DELTA for entry in entries) else entries
+    except (FileNotFoundError, IndexError, struct.error):
         return None
-    # The originals are removed afterwards, so a damaged one is left as it is: git may still repair it.
-    if index[-40:-20] != pack[-20:] or not (_is_sealed(index) and _is_sealed(pack)):
-        return None
-    entries = list(_entries(index, pack))
-    return entries if all(zlib.crc32(entry.raw) == entry.crc for entry in entries) else None
 
 
 def _is_sealed(data: bytes) -> bool:
     return hashlib.sha1(data[:-20], usedforsecurity=False).digest() == data[-20:]
 
 
-def _offsets(index: bytes) -> list[int]:
-    count = struct.unpack_from(">L", index, 8 + 255 * 4)[0]
-    small = struct.unpack_from(f">{count}L", index, 8 + 1024 + count * 24)
-    start = 8 + 1024 + count * 28
-    return [
-        value if value < 0x80000000 else struct.unpack_from(">Q", index, start + (value & 0x7FFFFFFF) * 8)[0]
-        for value in small
-    ]
+# Deltas along time
+
+_DEEPEST = 32
+"""Deltas that stand on each other: each is read before the one above it."""
+_LONGEST_COPY = 0xFFFF
+_LONGEST_INSERT = 0x7F
+_SHORT = 8
+"""A shorter piece costs no more as it is than as a copy."""
 
 
-def _entries(index: bytes, pack: bytes) -> Iterator[Packed]:
-    offsets = _offsets(index)
-    count = len(offsets)
-    if not offsets:
-        return  # a pack without objects, as some servers send
-    ends = dict(zip(sorted(offsets), [*sorted(offsets)[1:], len(pack) - 20], strict=True))
-    crcs = struct.unpack_from(f">{count}L", index, 8 + 1024 + count * 20)
-    for number, offset in enumerate(offsets):
-        start = 8 + 1024 + number * 20
-        yield Packed(index[start : start + 20].hex(), crcs[number], pack[offset : ends[offset]])
+def _replaced(joined: Mapping[Oid, Packed], read: Callable[[Oid], bytes]) -> dict[Oid, Oid]:
+    """Each object that a commit replaced, with the whole one that took its place.
+
+    Deltas that are there already stay, and what they lead to counts for them.
+    """
+    kinds = {oid: entry.number for oid, entry in joined.items()}
+    commits = {
+        oid: parse_commit(oid, read(oid))
+        for oid, number in kinds.items()
+        if number == TYPE_NUMBERS[b"commit"]
+    }
+    bases = {oid: base for oid, entry in joined.items() if (base := entry.base)}
+    heights = _heights(bases)
+    found: dict[Oid, Oid] = {}
+    for commit in sorted(commits.values(), key=lambda one: one.committer.time, reverse=True):
+        for parent in commit.parents:
+            pairs = [(commits[parent].tree, commit.tree)] if parent in commits else []
+            while pairs:
+                old, new = pairs.pop()
+                while new in bases and new != old:
+                    new = bases[new]
+                if old == new or old in bases or old not in kinds or kinds.get(new) != kinds[old]:
+                    continue
+                if kinds[old] == TYPE_NUMBERS[b"tree"]:
+                    pairs += _children(read(old), read(new))
+                height = max(heights.get(new, 0), heights.get(old, 0) + 1)
+                if height <= _DEEPEST:
+                    bases[old] = found[old] = new
+                    heights[new] = height
+    return found
+
+
+def _heights(bases: Mapping[Oid, Oid]) -> dict[Oid, int]:
+    """Return the length of the delta chain on each object."""
+    heights: dict[Oid, int] = {}
+    for oid in bases:
+        height = 0
+        while oid in bases:
+            oid, height = bases[oid], height + 1  # noqa: PLW2901 (down the chain)
+            if heights.get(oid, 0) >= height:
+                break
+            heights[oid] = height
+    return heights
+
+
+def _children(old: bytes, new: bytes) -> Iterator[tuple[Oid, Oid]]:
+    """Yield the old and new id of each changed name in a directory; raw entries, compared in C."""
+    was, now = set(raw_entries(old) or ()), set(raw_entries(new) or ())
+    fresh = {entry[:-20]: entry[-20:] for entry in now - was}
+    for entry in was - now:
+        if entry[:-20] in fresh:
+            yield entry[-20:].hex(), fresh[entry[:-20]].hex()
+
+
+def delta(kind: bytes, base: bytes, target: bytes) -> bytes:
+    """Git's delta: runs of lines (in a tree: of entries) that the base has are copied, the rest is inserted."""
+    places: dict[bytes, int] = {}
+    offset = 0
+    for piece in _pieces(kind, base):
+        places.setdefault(piece, offset)
+        offset += len(piece)
+    parts = [_varint(len(base)), _varint(len(target))]
+    fresh = bytearray()
+    start = end = -1  # the stretch of the base that is being copied
+    for piece in _pieces(kind, target):
+        if start >= 0 and base.startswith(piece, end):
+            end += len(piece)
+            continue
+        if start >= 0:
+            parts += _copies(start, end - start)
+            start = -1
+        if len(piece) >= _SHORT and piece in places:
+            parts += _inserts(fresh)
+            fresh.clear()
+            start = places[piece]
+            end = start + len(piece)
+        else:
+            fresh += piece
+    if start >= 0:
+        parts += _copies(start, end - start)
+    parts += _inserts(fresh)
+    return b"".join(parts)
+
+
+def _pieces(kind: bytes, data: bytes) -> list[bytes]:
+    entries = raw_entries(data) if kind == b"tree" else None
+    return data.splitlines(keepends=True) if entries is None else entries
+
+
+def _copies(offset: int, size: int) -> Iterator[bytes]:
+    while size:
+        length = min(size, _LONGEST_COPY)
+        yield b"\xbf" + offset.to_bytes(4, "little") + length.to_bytes(2, "little")
+        offset += length
+        size -= length
+
+
+def _inserts(data: bytearray) -> list[bytes]:
+    found = []
+    for place in range(0, len(data), _LONGEST_INSERT):
+        piece = bytes(data[place : place + _LONGEST_INSERT])
+        found.append(bytes([len(piece)]) + piece)
+    return found
+
+
+def _varint(size: int) -> bytes:
+    parts = bytearray()
+    while size > 0x7F:
+        parts.append(size & 0x7F | 0x80)
+        size >>= 7
+    return bytes([*parts, size])

@@ -17,10 +17,9 @@ from gitmem.git.tree import Tree
 from gitmem.state import LocalState
 
 if TYPE_CHECKING:
-    from gitmem.git.commit_note import NoteFile
-    from gitmem.git.index_file import IndexFile
+    from gitmem.git.recovery import NoteFile
     from gitmem.git.worktree import WorkTree
-    from gitmem.git.worktree_status import WorkTreeStatus
+    from gitmem.git.worktree_status import IndexFile, WorkTreeStatus
     from gitmem.locks import Lock
 
 _UNDER_WAY = {
@@ -80,7 +79,7 @@ class Repository:
 
     @cached_property
     def index_file(self) -> IndexFile:
-        from gitmem.git.index_file import IndexFile
+        from gitmem.git.worktree_status import IndexFile
 
         return IndexFile(self.git_dir, self.worktree, self.note)
 
@@ -103,7 +102,7 @@ class Repository:
     @cached_property
     def note(self) -> NoteFile:
         """The note of the commit under way."""
-        from gitmem.git.commit_note import NoteFile
+        from gitmem.git.recovery import NoteFile
 
         return NoteFile(self.state)
 

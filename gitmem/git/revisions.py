@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 
 from gitmem.errors import UnknownRevision
 from gitmem.git.commit_graph import first_parents
@@ -15,7 +16,7 @@ from gitmem.git.repository import Repository
 from gitmem.okf.timestamps import of_seconds
 
 _HEX = re.compile(r"[0-9a-f]{4,40}")
-_STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")
+_STEPS = re.compile(r"(.+)~(\d{0,9})")
 _LONGEST = 1000
 
 
@@ -32,7 +33,9 @@ def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
     found = _plain(repository, name, tip)
     if found is None and (match := _STEPS.fullmatch(name)):
         start = _plain(repository, match[1], tip)
-        found = _stepped(repository, start, match[2]) if start else None
+        steps = int(match[2] or 1)
+        back = islice(first_parents(repository, start), steps, None) if start else iter(())
+        found = next((commit.oid for commit in back), None)
         if start and found is None:
             raise UnknownRevision(f"{name!r} goes back further than the history does.")
     is_id = found is not None and _HEX.fullmatch(name) and _by_name(repository, name, tip) is None
@@ -107,29 +110,11 @@ def _by_name(repository: Repository, name: str, tip: Oid) -> Oid | None:
 
 def _by_prefix(repository: Repository, prefix: str) -> Oid | None:
     store = repository.store
-    commits = [oid for oid in store.with_prefix(prefix) if store.read(oid)[0] == b"commit"]
+    commits = [oid for oid in sorted(store.with_prefix(prefix)) if store.read(oid)[0] == b"commit"]
     if len(commits) > 1:
         some = ", ".join(oid[:12] for oid in commits[:4])
         raise UnknownRevision(f"{prefix!r} is ambiguous: it begins {len(commits)} commits ({some}).")
     return commits[0] if commits else None
-
-
-def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:
-    current = start
-    for sign, digits in re.findall(r"([~^])(\d*)", steps):
-        count = int(digits) if digits else 1
-        if sign == "^":
-            parents = repository.store.commit(current).parents
-            if count and count > len(parents):
-                return None
-            current = parents[count - 1] if count else current
-            continue
-        for _ in range(count):
-            parents = repository.store.commit(current).parents
-            if not parents:
-                return None
-            current = parents[0]
-    return current
 
 
 def _unknown(repository: Repository, name: str) -> UnknownRevision:

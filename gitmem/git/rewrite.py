@@ -21,7 +21,7 @@ from gitmem.git.objects import (
     path_text,
 )
 from gitmem.git.store import ObjectStore
-from gitmem.git.tree_diff import TreeDiff
+from gitmem.git.tree import TreeDiff
 
 if TYPE_CHECKING:
     from gitmem.okf.scrub import Scrub
@@ -84,75 +84,58 @@ class Rewriter:
         raise ValueError(kind)
 
     def _tag(self, oid: Oid, raw: bytes) -> Oid:
-        if oid in self.done.tags:
-            return self.done.tags[oid]
-        head, _, message = raw.partition(b"\n\n")
-        target = head.split(b"\n", 1)[0].partition(b" ")[2].decode()
-        lines = [b"object " + self._root(target).encode()]
-        for line in head.split(b"\n")[1:]:
-            key, _, value = line.partition(b" ")
-            if key == b"tag":
-                lines.append(b"tag " + self._rules.name(value.decode("utf-8", "replace")).encode())
-            else:
-                lines.append(self._person(line) if key == b"tagger" else line)
-        if target in self.done.holding or self._rules.words(raw, {}) != raw:
-            self.done.holding.add(oid)
-        new = self._new(b"tag", b"\n".join(lines) + b"\n\n" + self._words(message))
-        self.done.tags[oid] = new
-        return new
+        if oid not in self.done.tags:
+            head, _, message = raw.partition(b"\n\n")
+            lines = head.split(b"\n")
+            target = lines[0].partition(b" ")[2].decode()
+            new = [self._header(line, self._root(target)) for line in lines]
+            if target in self.done.holding or self._rules.words(raw, {}) != raw:
+                self.done.holding.add(oid)
+            words = self._rules.words(message, self.done.commits)
+            self.done.tags[oid] = self._new(b"tag", b"\n".join(new) + b"\n\n" + words)
+        return self.done.tags[oid]
 
     def _commit(self, oid: Oid) -> None:
-        raw = self._store.read(oid)[1]
-        head, _, message = raw.partition(b"\n\n")
-        parents: list[Oid] = []
-        lines: list[bytes] = []
-        others: list[bytes] = []
-        tree = EMPTY_TREE
-        for line in head.split(b"\n"):
-            key, _, value = line.partition(b" ")
-            if key == b"tree":
-                tree = value.decode()
-            elif key == b"parent":
-                parents.append(value.decode())
-            elif key in (b"author", b"committer"):
-                lines.append(self._person(line))
-            else:
-                others.append(line)
-        entry, held = self._tree(tree, "")
+        commit = self._store.commit(oid)
+        head, _, message = self._store.read(oid)[1].partition(b"\n\n")
+        entry, held = self._tree(commit.tree, "")
         self._held[oid] = held
-        if held:
-            self.done.holding.add(oid)
-        new_tree = entry.oid if entry else self._new(b"tree", b"")
-        new_parents = [self.done.commits.get(parent, parent) for parent in parents]
-        before = frozenset().union(*(self._held.get(parent, frozenset()) for parent in parents))
+        before = frozenset().union(*(self._held.get(parent, frozenset()) for parent in commit.parents))
         is_of = any(self._rules.takes_out(path) for path, _ in held ^ before)
         words = self._rules.message(message, self.done.commits, is_of=is_of)
-        is_same = (new_tree, new_parents, words) == (tree, parents, message) and all(
-            line in head for line in lines
-        )
-        if is_same:
+        lines = head.split(b"\n")
+        new = [self._header(line, entry.oid if entry else EMPTY_TREE) for line in lines]
+        if (new, words) == (lines, message):
             self.done.commits[oid] = oid
         else:
+            if entry is None:
+                self._new(b"tree", b"")
             # A signature was made of what the commit said before.
-            kept = list(_without_signature(others))
-            front = [b"tree " + new_tree.encode(), *(b"parent " + one.encode() for one in new_parents)]
-            content = b"\n".join([*front, *lines, *kept]) + b"\n\n" + words
+            content = b"\n".join(_without_signature(new)) + b"\n\n" + words
             self.done.commits[oid] = self._new(b"commit", content)
         brought = {path for path, _ in held - before}
-        blanked = self._rules.message(message, {}, is_of=False) != message
-        if blanked or any(line not in head for line in lines):
+        has_names = any(one != line for one, line in zip(new, lines, strict=True) if b"> " in line)
+        if has_names or self._rules.message(message, {}, is_of=False) != message:
             brought.add("")
         if brought:
             self.done.brings[oid] = brought
+        if brought or held:
             self.done.holding.add(oid)
 
-    def _words(self, data: bytes) -> bytes:
-        return self._rules.words(data, self.done.commits)
-
-    def _person(self, line: bytes) -> bytes:
-        """A header line that names a person; its date stays."""
-        name, end, date = line.rpartition(b"> ")
-        return self._words(name) + end + date
+    def _header(self, line: bytes, stands_on: Oid) -> bytes:
+        """A line above the message, of a commit with that tree or a tag of that object; the date of a person stays."""
+        key, _, value = line.partition(b" ")
+        if key in (b"tree", b"object"):
+            return key + b" " + stands_on.encode()
+        if key == b"parent":
+            parent = value.decode()
+            return b"parent " + self.done.commits.get(parent, parent).encode()
+        if key == b"tag":
+            return b"tag " + self._rules.name(value.decode("utf-8", "replace")).encode()
+        if key in (b"author", b"committer", b"tagger"):
+            name, end, date = line.rpartition(b"> ")
+            return self._rules.words(name, self.done.commits) + end + date
+        return line
 
     def _new(self, kind: bytes, content: bytes) -> Oid:
         made = GitObject.of(kind, content)

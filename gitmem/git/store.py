@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import weakref
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.errors import VERIFY, BundleBusy, BundleUnusable, MissingObject
+from gitmem.errors import VERIFY, BundleUnusable, MissingObject
 from gitmem.files import remove_file
 from gitmem.git.objects import (
     EMPTY_TREE,
-    TYPE_NAMES,
     Commit,
     Directory,
     GitObject,
@@ -26,11 +24,9 @@ from gitmem.git.objects import (
     parse_commit,
     parse_tag,
 )
-from gitmem.git.pack_reader import PackReader, UnreadablePack
+from gitmem.git.pack_reader import Pack
 
 if TYPE_CHECKING:
-    from dulwich.object_store import DiskObjectStore
-
     from gitmem.state import LocalState
 
 _CACHED_TREES = 2048
@@ -47,21 +43,21 @@ _LOOKS = 20
 
 
 class ObjectStore:
-    """Objects of one repository. We read and write packs ourselves; dulwich reads whatever looks odd."""
+    """Objects of one repository, in packs and loose."""
 
     def __init__(self, git_dir: str, state: LocalState, *, objects: str = "") -> None:
         self.directory = objects or os.path.join(git_dir, "objects")
         self.pack_directory = os.path.join(self.directory, "pack")
         self._state = state
-        self._reader = PackReader(self.pack_directory)
-        self._packs: DiskObjectStore | None = None
-        self._one_at_a_time = threading.RLock()
-        """Dulwich's store is not made for threads: two that open a pack at once leave one of them open."""
+        self._packs: dict[str, Pack] = {}
+        self._latest: Pack | None = None
+        """Buys "fetch + merge + push": what is read together was mostly written together."""
+        self._listed = False
         self._trees: OrderedDict[Oid, Directory] = OrderedDict()
         self._entries = 0
         self._commits: dict[Oid, Commit] = {}
         self.lender: ObjectStore | None = None
-        """The store that a throw-away repository borrows from: asked before dulwich is."""
+        """The store that a throw-away repository borrows from."""
         self._written: deque[dict[Oid, bytes]] = deque(maxlen=_COMMITS_REMEMBERED)
         self._unfit_packs: set[str] = set()
         self._staged: dict[Oid, GitObject] = {}
@@ -79,54 +75,76 @@ class ObjectStore:
         """Type and content of an object."""
         if staged := self._staged.get(oid):
             return staged.type, staged.content
-        found = self._read_quickly(oid) or self._read_loose(oid)
-        if found is None and oid == EMPTY_TREE:
+        if oid == EMPTY_TREE:
             return b"tree", b""
-        # Another process may have added packs, or joined some under our feet.
-        if found is None and self._reader.look_again():
-            found = self._read_quickly(oid)
-        if found is None and self.lender is not None:
-            with contextlib.suppress(MissingObject):
-                return self.lender.read(oid)
-        return found or self._read_with_dulwich(oid)
+        damage: list[BundleUnusable] = []
+        name = _name(oid)
+        for _ in range(_LOOKS if name else 0):
+            searched = self._packs
+            if found := self._read_packed(name, damage) or self._read_loose(oid, damage):
+                return found
+            # Another process may have added packs, or joined some under our feet, and another thread have listed them.
+            if not self._list_packs() and self._packs is searched:
+                break
+        if self.lender is not None:
+            return self.lender.read(oid)
+        raise damage[0] if damage else MissingObject(oid)
 
     def measure(self, oid: Oid) -> tuple[bytes, int]:
         """Type and size of an object, where possible without building it."""
-        try:
-            found = self._reader.measure(oid)
-        except UnreadablePack:  # reading it tells more
-            found = None
-        if found is None:
-            kind, content = self.read(oid)
-            found = kind, len(content)
-        return found
+        with contextlib.suppress(BundleUnusable):  # reading it tells more
+            name = _name(oid)
+            for pack in self._known_packs() if name else ():
+                if found := pack.measure(name):
+                    return found
+        kind, content = self.read(oid)
+        return kind, len(content)
 
-    def _read_quickly(self, oid: Oid) -> tuple[bytes, bytes] | None:
-        try:
-            found = self._reader.read(oid)
-            return None if found is None else _checked(oid, *found)
-        except (UnreadablePack, BundleUnusable):  # dulwich has the last word
-            return None
-
-    def _read_with_dulwich(self, oid: Oid) -> tuple[bytes, bytes]:
-        """Read what only dulwich may find, in alternates say, or be sure that it is not there."""
-        with self._one_at_a_time:
-            with contextlib.suppress(KeyError, BundleUnusable):
-                return self._read_packed(oid)
-            self.close()  # look once more with fresh eyes: packs may have been joined
+    def _read_packed(self, name: bytes, damage: list[BundleUnusable]) -> tuple[bytes, bytes] | None:
+        for pack in self._known_packs():
             try:
-                return self._read_packed(oid)
-            except KeyError:
-                raise MissingObject(oid) from None
+                if found := pack.read(name):
+                    self._latest = pack
+                    return found
+            except BundleUnusable as error:  # another copy may be whole
+                damage.append(error)
+        return None
 
-    def _read_packed(self, oid: Oid) -> tuple[bytes, bytes]:
+    def _read_loose(self, oid: Oid, damage: list[BundleUnusable]) -> tuple[bytes, bytes] | None:
         try:
-            number, content = self._dulwich().get_raw(oid.encode())  # type: ignore[arg-type]
-        except KeyError:
-            raise
-        except Exception as error:
-            raise BundleUnusable(f"Object {oid} cannot be read ({error}).", hint=VERIFY) from error
-        return _checked(oid, TYPE_NAMES.get(number, b""), content)
+            with open(self._loose_path(oid), "rb") as file:
+                header, _, content = zlib.decompress(file.read()).partition(b"\0")
+            kind = header.partition(b" ")[0]
+            if object_id(kind, content) == oid:
+                return kind, content
+            reason = "its content does not match its hash"
+        except FileNotFoundError:
+            return None
+        except (zlib.error, OSError) as error:
+            reason = str(error)
+        damage.append(BundleUnusable(f"Object {oid} cannot be read ({reason}).", hint=VERIFY))
+        return None
+
+    def _known_packs(self) -> Iterator[Pack]:
+        if not self._listed:
+            self._list_packs()
+        if self._latest is not None:
+            yield self._latest
+        yield from self._packs.values()
+
+    def _list_packs(self) -> bool:
+        """List the packs; gives whether some came or went since the last time."""
+        try:
+            names = {name for name in os.listdir(self.pack_directory) if name.endswith(".idx")}
+        except FileNotFoundError:
+            names = set()
+        changed = not self._listed or names != self._packs.keys()
+        if changed:
+            known = self._packs
+            stems = {name: os.path.join(self.pack_directory, name[: -len(".idx")]) for name in names}
+            self._packs = {name: known.get(name) or Pack(stem) for name, stem in stems.items()}
+            self._latest, self._listed = None, True
+        return changed
 
     def blob(self, oid: Oid) -> bytes:
         for written in tuple(self._written):  # another thread may add to it meanwhile
@@ -196,24 +214,26 @@ class ObjectStore:
         raise BundleUnusable(f"Tag {oid} is nested more than 10 levels deep.")
 
     def __contains__(self, oid: Oid) -> bool:
-        with contextlib.suppress(UnreadablePack):
-            if oid in self._reader:
-                return True
-        if os.path.exists(self._loose_path(oid)):
-            return True
-        with self._one_at_a_time:
-            return self._dulwich().contains_packed(oid.encode())  # type: ignore[arg-type]
+        name = _name(oid)
+        for _ in range(_LOOKS if name else 0):
+            searched = self._packs
+            for pack in self._known_packs():
+                with contextlib.suppress(BundleUnusable):  # another one may have it
+                    if pack.find(name) is not None:
+                        return True
+            if not self._list_packs() and self._packs is searched:
+                break
+        return bool(name) and os.path.exists(self._loose_path(oid))
 
-    def with_prefix(self, prefix: str) -> list[Oid]:
-        """Ids that begin with these hexadecimal digits."""
-        from dulwich.pack import PackFileDisappeared
-
-        # Packs may have been joined since dulwich listed them, or are joined right now, and it stumbles over that.
-        for _ in range(_LOOKS):
-            with self._one_at_a_time, contextlib.suppress(PackFileDisappeared):
-                self.close()
-                return sorted({found.decode() for found in self._dulwich().iter_prefix(prefix.encode())})
-        raise BundleBusy("Another process keeps joining packs: try again in a moment.")
+    def with_prefix(self, prefix: str = "") -> set[Oid]:
+        """Ids that begin with these hexadecimal digits, whether anything leads to them or not."""
+        self._list_packs()
+        found = {oid for pack in self._packs.values() for oid in pack.ids(prefix)}
+        for directory in os.listdir(self.directory):
+            if len(directory) == 2 and (directory.startswith(prefix[:2]) or not prefix):
+                inside = os.listdir(os.path.join(self.directory, directory))
+                found |= {directory + name for name in inside if len(name) == 38}
+        return {oid for oid in found if oid.startswith(prefix)}
 
     def write(self, objects: Sequence[GitObject]) -> None:
         """Write objects so that they survive a power cut, outside a transaction (a tag, say)."""
@@ -233,16 +253,11 @@ class ObjectStore:
             unfit=self._unfit_packs,
         )
 
-    def all_ids(self) -> set[Oid]:
-        """Every object that is here, whether anything leads to it or not."""
-        with self._one_at_a_time:
-            return {oid.decode() for oid in self._dulwich()}
-
     def repack(self) -> None:
         """Put all objects into one pack, and take away the packs and files that held them; under the lock."""
         from gitmem.git.packs import replace_packs
 
-        known = self.all_ids()
+        known = self.with_prefix()
         objects = (GitObject(*self.read(oid), oid) for oid in known)
         replace_packs(self.pack_directory, objects, stem=self._stem())
         for oid in known:
@@ -253,12 +268,8 @@ class ObjectStore:
         return os.path.join(self._state.scratch, f"{os.getpid()}-{threading.get_ident()}-objects")
 
     def close(self) -> None:
-        self._reader.close()
-        with self._one_at_a_time:
-            packs, self._packs = self._packs, None
-            if packs is not None:
-                with contextlib.suppress(BufferError):  # an error still holds on to a pack
-                    packs.close()
+        """Let go of all packs; the next read lists them again."""
+        self._packs, self._latest, self._listed = {}, None, False
 
     def _typed(self, oid: Oid, kind: bytes) -> bytes:
         found, content = self.read(oid)
@@ -269,29 +280,11 @@ class ObjectStore:
     def _loose_path(self, oid: Oid) -> str:
         return os.path.join(self.directory, oid[:2], oid[2:])
 
-    def _read_loose(self, oid: Oid) -> tuple[bytes, bytes] | None:
-        try:
-            with open(self._loose_path(oid), "rb") as file:
-                raw = zlib.decompress(file.read())
-        except FileNotFoundError:
-            return None
-        except (zlib.error, OSError) as error:
-            raise BundleUnusable(f"Object {oid} cannot be read ({error}).", hint=VERIFY) from error
-        header, _, content = raw.partition(b"\0")
-        return _checked(oid, header.partition(b" ")[0], content)
 
-    def _dulwich(self) -> DiskObjectStore:
-        if self._packs is None:
-            from dulwich.object_store import DiskObjectStore
-
-            self._packs = DiskObjectStore(self.directory)
-            # Closed before the interpreter takes dulwich's modules apart.
-            weakref.finalize(self, self._packs.close)
-        return self._packs
-
-
-def _checked(oid: Oid, kind: bytes, content: bytes) -> tuple[bytes, bytes]:
-    """A flipped bit is never taken for memory."""
-    if object_id(kind, content) != oid:
-        raise BundleUnusable(f"Object {oid} is corrupt: its content does not match its hash.", hint=VERIFY)
-    return kind, content
+def _name(oid: Oid) -> bytes:
+    """An id as packs have it; empty for what is none, as a damaged object may name anything."""
+    try:
+        name = bytes.fromhex(oid)
+    except ValueError:
+        return b""
+    return name if len(name) == 20 and len(oid) == 40 else b""

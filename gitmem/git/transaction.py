@@ -12,20 +12,16 @@ from functools import partial
 from itertools import islice
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
-from gitmem.files import DiskGroup, disk_error, durable_directory
-from gitmem.git.commit_note import CommitNote
-from gitmem.git.git_locks import PreparedLock
-from gitmem.git.index_file import signed
+from gitmem.files import DiskGroup, disk_error, durable_directory, make_directories
 from gitmem.git.message import KINDS, Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, file_id, parse_commit, render_commit
 from gitmem.git.packs import StagedPack
-from gitmem.git.recovery import recover
-from gitmem.git.refs import BRANCH
+from gitmem.git.recovery import CommitNote, recover
+from gitmem.git.refs import BRANCH, PreparedLock
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Edit, Tree, check_size, is_same
 from gitmem.git.worktree import FilesAside
-from gitmem.git.worktree_status import HandEdit, Look
-from gitmem.permissions import make_directories
+from gitmem.git.worktree_status import HandEdit, Look, signed
 
 _TRIES = 50
 _FEW = 64
@@ -171,11 +167,9 @@ def _arrivals(repository: Repository, tip: Oid | None, draft: Draft) -> _Moves:
     """Return the reflog entry for the move to a change's parent commit, where that is not the tip."""
     if not draft.onto or draft.onto == tip:
         return []
-    if draft.arrival is None:
-        return [(tip, draft.onto, repository.store.commit(draft.onto).subject)]
-    if draft.arrival.kind in KINDS:
+    if draft.arrival is not None and draft.arrival.kind in KINDS:
         raise ValueError(f"{draft.arrival.kind} is a kind of commit, not a word for an adopted one")
-    return [(tip, draft.onto, draft.arrival.subject)]
+    return [(tip, draft.onto, (draft.arrival or repository.store.commit(draft.onto)).subject)]
 
 
 def _log(repository: Repository, moves: _Moves, who: Person) -> None:
@@ -195,7 +189,7 @@ def _refuse_hand_edits(
 ) -> Look:
     """Return the state of the files before the change; raises where uncommitted hand edits are in its way."""
     repository.worktree.refuse_links(paths)
-    repository.worktree.refuse_files(path for path in paths if tree.entry(path) is not None)
+    repository.worktree.refuse_links((path for path in paths if tree.entry(path) is not None), files=True)
     look = repository.status.look(base, paths, tip or "")
     in_the_way = [
         edit
@@ -211,6 +205,7 @@ def _refuse_hand_edits(
     return look
 
 
+@dataclass
 class _Steps:
     """The order of one commit, which must not change.
 
@@ -219,26 +214,19 @@ class _Steps:
     between would silently take the change back.
     """
 
-    def __init__(
-        self,
-        repository: Repository,
-        tip: Oid | None,
-        commit: GitObject,
-        tree: Tree,
-        edits: Mapping[str, Edit],
-        objects: list[GitObject],
-        leaves: frozenset[str],
-        look: Look,
-        log: Callable[[], None],
-    ) -> None:
-        self._log = log
-        self._repository = repository
-        self._tip = tip
-        self._commit = commit
-        self._tree = tree
-        self._edits = edits
-        self._leaves = leaves
-        self._look = look
+    repository: Repository
+    tip: Oid | None
+    commit: GitObject
+    tree: Tree
+    edits: Mapping[str, Edit]
+    objects: list[GitObject]
+    leaves: frozenset[str]
+    look: Look
+    log: Callable[[], None]
+    doubt: str = ""
+
+    def __post_init__(self) -> None:
+        repository, tip = self.repository, self.tip
         aside = os.path.join(repository.scratch, f"{os.getpid()}-{threading.get_ident()}")
         branch = repository.refs.path(BRANCH)
         make_directories(os.path.dirname(branch))
@@ -251,11 +239,10 @@ class _Steps:
         except OSError:
             self._index_lock.forget()
             raise
-        self._pack = StagedPack(repository.store.pack_directory, objects, stem=aside)
+        self._pack = StagedPack(repository.store.pack_directory, self.objects, stem=aside)
         self._files = FilesAside(aside + "-file")
         self._moving = False
         self._finished = False
-        self.doubt = ""
 
     def __enter__(self) -> _Steps:
         return self
@@ -272,7 +259,7 @@ class _Steps:
                 finally:
                     self._index_lock.release()
                 if not self._finished:
-                    self._repository.note.settle()
+                    self.repository.note.settle()
                 for lock in (self._ref_lock, self._index_lock):
                     lock.forget()
         self._files.close()
@@ -281,20 +268,20 @@ class _Steps:
 
     def _has_moved(self) -> bool:
         try:
-            return self._repository.tip() != self._tip
+            return self.repository.tip() != self.tip
         except (OSError, GitMemError):  # better a lock too many than a change taken back
             return True
 
     def move_ref(self) -> None:
         """Put everything on disk and move the ref; raises where someone moved it first."""
-        repository = self._repository
+        repository = self.repository
         locks = (self._index_lock, self._ref_lock)
         for lock in locks:
             lock.wait_for_foreign()
-        note = CommitNote(self._tip, self._commit.oid, tuple(self._edits), tuple(self._leaves))
+        note = CommitNote(self.tip, self.commit.oid, tuple(self.edits), tuple(self.leaves))
         with DiskGroup() as disk:
             self._pack.write(disk)
-            self._ref_lock.write(self._commit.oid.encode() + b"\n", disk)
+            self._ref_lock.write(self.commit.oid.encode() + b"\n", disk)
             repository.note.write(note, disk)
             self._make_aside(0, _BESIDE, disk)
             disk.start()
@@ -303,11 +290,11 @@ class _Steps:
         for lock in locks:
             lock.take()
         repository.refuse_if_busy()
-        if repository.tip() != self._tip:
+        if repository.tip() != self.tip:
             raise _TipMoved
         self._pack.publish()
         repository.on_stage("objects")
-        self._log()
+        self.log()
         self._moving = True
         self._ref_lock.commit()
         try:
@@ -319,28 +306,28 @@ class _Steps:
     def _make_aside(self, start: int, stop: int, disk: DiskGroup | None = None) -> None:
         """Write some files of the work tree without their names, while the disk is busy anyway."""
         for path, content in islice(
-            self._edits.items(), start, stop
+            self.edits.items(), start, stop
         ):  # the rest once the commit is acknowledged
-            entry = self._tree.entry(path)
-            if entry is not None and isinstance(content, bytes) and path not in self._leaves:
+            entry = self.tree.entry(path)
+            if entry is not None and isinstance(content, bytes) and path not in self.leaves:
                 self._files.make(path, content, entry.mode, disk)
 
     def update_worktree(self) -> str:
         """Write the work tree and git's index. A failure is reported, and repaired by the next writer."""
-        repository = self._repository
+        repository = self.repository
         worktree, index_file = repository.worktree, repository.index_file
         try:
-            entries = {path: self._tree.entry(path) for path in self._edits}
-            is_ours = self._seen == index_file.signature(self._tip or "")
-            ours = {path: entry for path, entry in entries.items() if path not in self._leaves}
-            written = worktree.follow(ours, self._files, self._look.file_changed)
+            entries = {path: self.tree.entry(path) for path in self.edits}
+            is_ours = self._seen == index_file.signature(self.tip or "")
+            ours = {path: entry for path, entry in entries.items() if path not in self.leaves}
+            written = worktree.follow(ours, self._files, self.look.file_changed)
             repository.on_stage("work tree")
             lock = self._index_lock
-            index = index_file.spliced(entries, self._tree, written, lock.moment)
+            index = index_file.spliced(entries, self.tree, written, lock.moment)
             index_stat = lock.put(index, *worktree.directories(written))
             index_file.remember(index, index_stat)
             lock.release()
-            repository.note.settle(signed(self._commit.oid, index_stat) if is_ours else b"")
+            repository.note.settle(signed(self.commit.oid, index_stat) if is_ours else b"")
             self._finished = True
             repository.on_stage("index")
         except (OSError, GitMemError) as error:

@@ -16,21 +16,29 @@ import sys
 import urllib.parse
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import InvalidContent, RefusedPush, RemoteError
-from gitmem.files import about, append_to, durable_directory, make_durable, replace_file, write_new
+from gitmem.files import (
+    about,
+    append_to,
+    close_to_others,
+    durable_directory,
+    make_directories,
+    make_durable,
+    replace_file,
+    write_new,
+)
 from gitmem.git import git_program
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
 from gitmem.git.remote_address import check_place, shown_url, without_credentials, without_login
-from gitmem.permissions import close_to_others, make_directories
-from gitmem.scratch import scratch_directory
+from gitmem.locks import scratch_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gitmem.git.repository import Repository
 
@@ -152,16 +160,11 @@ class GitTransport(Transport):
 
     def _fetch_each(self, room: ThrowAway, url: str) -> dict[str, str]:
         """Fetch the branches of machines one by one; gives those that cannot be, and why."""
-        listed = self._git(room, "ls-remote", "--", room.keep_login(url), f"{MACHINES}*", url=url)
-        unfit: dict[str, str] = {}
-        for ref in filter(is_travelling, listed.split()[1::2]):
-            try:
-                if len(unfit) >= _MOST_UNFIT:
-                    raise RemoteError(f"{len(unfit)} others were unfit before it.")
-                self._fetch(room, url, f"+{ref}:{INCOMING}{ref.removeprefix('refs/')}")
-            except RemoteError as error:
-                unfit[ref.removeprefix(MACHINES)] = str(error)
-        return unfit
+        listed = self._git(room, "ls-remote", "--", room.keep_login(url), f"{MACHINES}*", url=url).stdout
+        refs = filter(is_travelling, listed.decode("utf-8", "replace").split()[1::2])
+        return _unfit(
+            refs, lambda ref: self._fetch(room, url, f"+{ref}:{INCOMING}{ref.removeprefix('refs/')}")
+        )
 
     def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
         options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")
@@ -183,7 +186,8 @@ class GitTransport(Transport):
         leases = [f"--force-with-lease={update.ref}:{update.expected or ''}" for update in updates]
         specs = [f"{update.new or ''}:{update.ref}" for update in updates]
         bare = room.keep_login(url)
-        done = self._called(room, "push", "--porcelain", "--no-verify", *leases, "--", bare, *specs, url=url)
+        words = ("push", "--porcelain", "--no-verify", *leases, "--", bare, *specs)
+        done = self._git(room, *words, url=url, may_fail=True)
         if not done.returncode:
             return []
         # A line for each ref: a flag, what goes where, the outcome.
@@ -196,17 +200,27 @@ class GitTransport(Transport):
             raise RefusedPush(f"{shown_url(url)} cannot be used: {_reason(told, url)}")
         return list(refused)
 
-    def _git(self, room: ThrowAway, *arguments: str, url: str, largest: int = 0) -> str:
-        done = self._called(room, *arguments, url=url, largest=largest)
-        if done.returncode:
-            raise RemoteError(f"{shown_url(url)} cannot be used: {_reason(done.stderr, url)}")
-        return done.stdout.decode("utf-8", "replace")
-
-    def _called(
-        self, room: ThrowAway, *arguments: str, url: str, largest: int = 0
+    def _git(
+        self, room: ThrowAway, *arguments: str, url: str, largest: int = 0, may_fail: bool = False
     ) -> subprocess.CompletedProcess[bytes]:
         words = git_program.command(*arguments, git_dir=room.git_dir)
-        return self._run(words, url, git_program.environment(self._environment), largest=largest)
+        done = self._run(words, url, git_program.environment(self._environment), largest=largest)
+        if done.returncode and not may_fail:
+            raise RemoteError(f"{shown_url(url)} cannot be used: {_reason(done.stderr, url)}")
+        return done
+
+
+def _unfit(refs: Iterable[str], fetch: Callable[[str], None]) -> dict[str, str]:
+    """Fetch the branches of machines one by one; gives those that cannot be, and why."""
+    unfit: dict[str, str] = {}
+    for ref in refs:
+        try:
+            if len(unfit) >= _MOST_UNFIT:
+                raise RemoteError(f"{len(unfit)} others were unfit before it.")
+            fetch(ref)
+        except RemoteError as error:
+            unfit[ref.removeprefix(MACHINES)] = str(error)
+    return unfit
 
 
 class DulwichTransport(Transport):
@@ -216,8 +230,17 @@ class DulwichTransport(Transport):
 
     def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
         haves = list(Refs(room.git_dir).under("refs/have/").values())
-        answer = self._ask(room, url, branches=branches, haves=haves, largest=self._max_fetch)
-        return Fetched.of(answer["refs"])
+
+        def ask(wanted: str) -> dict[str, Any]:
+            return self._ask(room, url, wanted=wanted, haves=haves, largest=self._max_fetch)
+
+        if branches:
+            with suppress(RemoteError):  # as with git: a branch that is unfit keeps no other back
+                return Fetched.of(ask("all")["refs"])
+        answer = ask("main")
+        refs: dict[str, Oid] = answer["refs"]
+        unfit = _unfit(answer["branches"] if branches else (), lambda ref: refs.update(ask(ref)["refs"]))
+        return replace(Fetched.of(refs), unfit=unfit)
 
     def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
         wanted = [(update.ref, update.new, update.expected) for update in updates]

@@ -7,10 +7,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gitmem.errors import RefusedFetch, UnsafePath
-from gitmem.git.objects import DIRECTORY, EMPTY_TREE, EXECUTABLE, FILE, Oid, TreeEntry, path_text
+from gitmem.git.objects import (
+    DIRECTORY,
+    EMPTY_TREE,
+    EXECUTABLE,
+    FILE,
+    Oid,
+    RawEntry,
+    TreeEntry,
+    path_text,
+    raw_entries,
+)
 from gitmem.git.store import ObjectStore
-from gitmem.git.tree import MAX_FILE_BYTES, mode_for
-from gitmem.git.tree_diff import Difference, RawEntry, TreeChange, TreeDiff, name_of, raw_entries
+from gitmem.git.tree import (
+    MAX_FILE_BYTES,
+    Difference,
+    TreeChange,
+    TreeDiff,
+    mode_for,
+    name_of,
+)
 from gitmem.okf import paths
 
 MAX_FILES = 200_000

@@ -15,6 +15,7 @@ from gitmem.files import (
     DiskGroup,
     close_later,
     hold_replaced,
+    make_directory,
     make_durable,
     read_file,
     replace_file,
@@ -24,7 +25,6 @@ from gitmem.git.objects import Oid, TreeEntry, blob_id, file_id
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import MAX_FILE_BYTES
 from gitmem.okf.paths import leads_outside
-from gitmem.permissions import make_directory
 from gitmem.state import LocalState
 
 _MOST_OPEN = 64
@@ -238,24 +238,15 @@ class WorkTree:
                 self._changed.add(os.path.dirname(current))
             except FileExistsError:
                 if not os.path.isdir(current) or os.path.islink(current):
-                    raise BundleUnusable(
-                        f"{current} is in the way: move it, a directory of the bundle goes there."
-                    ) from None
+                    raise _in_the_way(current) from None
 
-    def refuse_links(self, paths: Iterable[str]) -> None:
-        """Refuse to write through a directory that is a symbolic link: it may lead anywhere."""
+    def refuse_links(self, paths: Iterable[str], *, files: bool = False) -> None:
+        """Refuse to write through a directory that is a symbolic link, which may lead anywhere, or below a file."""
         for directory, mode in self._above(paths):
             if stat_module.S_ISLNK(mode):
                 raise BundleUnusable(f"{directory} in the work tree is a symbolic link: remove it first.")
-
-    def refuse_files(self, paths: Iterable[str]) -> None:
-        """Refuse to write below what is not a directory."""
-        for directory, mode in self._above(paths):
-            if not stat_module.S_ISDIR(mode):
-                raise BundleUnusable(
-                    f"{directory} in the work tree is in the way: move it, "
-                    "a directory of the bundle goes there."
-                )
+            if files and not stat_module.S_ISDIR(mode):
+                raise _in_the_way(f"{directory} in the work tree")
 
     def is_below_link(self, path: str) -> bool:
         return any(stat_module.S_ISLNK(mode) for _, mode in self._above([path]))
@@ -273,6 +264,10 @@ class WorkTree:
                         yield directory, os.lstat(self.path(directory)).st_mode
                     except (FileNotFoundError, NotADirectoryError):
                         break
+
+
+def _in_the_way(what: str) -> BundleUnusable:
+    return BundleUnusable(f"{what} is in the way: move it, a directory of the bundle goes there.")
 
 
 def _refuse_outside(path: str) -> None:

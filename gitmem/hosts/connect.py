@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import ConfigError
-from gitmem.files import read_file, replacement
+from gitmem.files import read_settings, replacement
 from gitmem.settings_edit import Edit, Form, get, put, take_back
 from gitmem.state import CONNECTIONS
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 NAME = "gitmem"
 _MODE = 0o600
 """Of a file that is made: some of them come to hold keys."""
-_LARGEST = 8 << 20
 
 
 @dataclass(slots=True)
@@ -46,6 +44,13 @@ class Steps:
 
     def already(self, what: str) -> None:
         self.steps.append(("already", what))
+
+    def step(self, did: str, already: str, *, changed: bool) -> None:
+        """Note what one step did, or that there was nothing to do."""
+        if changed:
+            self.did(did)
+        else:
+            self.already(already)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +221,8 @@ class _File:
     def __init__(self, one: Profile, world: World) -> None:
         self.path = one.path(world)
         self._title = one.title
-        data = _read_regular(self.path)
-        self.is_new = data is None
-        try:
-            self.text = (data or b"").decode()
-        except UnicodeDecodeError:
-            raise ConfigError(f"{self.path} is not UTF-8.", hint="Correct it first.") from None
+        self.is_new = not os.path.exists(self.path)
+        self.text = read_settings(self.path, self.path)
 
     def reading(self, ask: Callable[[str], Any]) -> Any:
         """Ask something of the text; an error names the file."""
@@ -235,17 +236,6 @@ class _File:
         real = os.path.realpath(self.path)  # dotfiles are often links
         mode = _MODE if self.is_new else os.stat(real).st_mode & 0o777
         with replacement(real, text.encode(), mode=mode) as into_place:
-            if (read_file(real) or b"").decode("utf-8", "replace") != self.text:
+            if read_settings(real, self.path) != self.text:
                 raise ConfigError(f"{self.path} was changed meanwhile.", hint="Run it again.")
             into_place()
-
-
-def _read_regular(path: str) -> bytes | None:
-    """Read a file of settings; a pipe, which would wait for ever, and a file without end are refused."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-        raise ConfigError(f"{path} is not a file of settings.", hint="Move it away first.")
-    return read_file(path)

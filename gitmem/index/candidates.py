@@ -314,7 +314,7 @@ class _Finder:
         condition, values = self._filters.condition()
         rows = self._database.rows(
             "SELECT s.entry, s.id, p.name, s.space, s.key, s.type, s.session, coalesce(c.agent, ''), "
-            "coalesce(c.machine, ''), s.at, s.tags, s.trust, s.scope, s.rank, s.source, s.replaces, s.turn, "
+            "coalesce(c.machine, ''), s.at, s.tags, s.deprecated, s.scope, s.rank, s.source, s.replaces, s.turn, "
             "coalesce(c.oid, ''), s.from_seq, s.to_seq "
             "FROM span s JOIN path p ON p.id = s.path LEFT JOIN commits c ON c.id = s.origin "
             f"WHERE s.entry IN ({marks(by_id)}) AND {condition} ORDER BY s.at DESC, s.id DESC LIMIT {_MOST_PLACES}",

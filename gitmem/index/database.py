@@ -10,9 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from gitmem.errors import IndexTrouble, Trouble
-from gitmem.files import remove_file
+from gitmem.files import create, remove_file
 from gitmem.index import schema
-from gitmem.permissions import create
 
 PRIVATE = ""
 """The name of a database that SQLite keeps in memory or a temporary file, and that ends with its connection."""

@@ -16,12 +16,8 @@ from dataclasses import fields
 from gitmem.errors import InvalidContent
 from gitmem.index.records import (
     CONCEPT,
-    CONFIRMED,
-    DEPRECATED,
-    HUMAN,
     MACHINE,
     SHARED,
-    UNVERIFIED,
     Document,
     SessionFacts,
 )
@@ -129,7 +125,7 @@ def _of_any(path: str, data: bytes) -> list[Document]:
 
 def _of_curated(path: str, file: CuratedFile) -> list[Document]:
     meta = file.concept.meta
-    tags, trust = _tags(meta), _trust(meta)
+    tags, deprecated = _tags(meta), _is_deprecated(meta)
     scope, type_ = _scope(path), file.concept.type
     return [
         Document(
@@ -139,7 +135,7 @@ def _of_curated(path: str, file: CuratedFile) -> list[Document]:
             entry.at,
             _text(entry.extra.get("session")),
             tags,
-            trust,
+            deprecated,
             scope,
             replaces=entry.replaces,
             turns=_turns(entry.extra),
@@ -238,7 +234,7 @@ def _of_concept(path: str, concept: Concept) -> Iterator[Document]:
         _moment(meta),
         session,
         tags,
-        _trust(meta),
+        _is_deprecated(meta),
         _scope(path),
         # What a session is called is a description of a conversation.
         ranks.SAID if concept.type == layout.SESSION else ranks.KNOWLEDGE,
@@ -267,16 +263,8 @@ def _moment(meta: Mapping[str, object]) -> str:
     return ""
 
 
-def _trust(meta: Mapping[str, object]) -> int:
-    """The tier that the front matter claims; the caller knows whether it may be believed."""
-    if meta.get("status") == "deprecated":
-        return DEPRECATED
-    verified = meta.get("verified")
-    listed = verified if isinstance(verified, list) else [verified]
-    actors = [str(item.get("by", "")) for item in listed if isinstance(item, Mapping)]
-    if any(actor.startswith("human:") for actor in actors):
-        return HUMAN
-    return CONFIRMED if any(actors) else UNVERIFIED
+def _is_deprecated(meta: Mapping[str, object]) -> bool:
+    return meta.get("status") == "deprecated"
 
 
 def _scope(path: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gitmem.index.readers import Reader
-from gitmem.index.records import DEPRECATED, MACHINE, SHARED
+from gitmem.index.records import MACHINE, SHARED
 from gitmem.okf import layout
 from gitmem.okf.layout import AGENT_CONFIG, SNAPSHOT
 from gitmem.okf.layout import TOOL as TOOL_PAGE
@@ -123,11 +123,11 @@ class Filters:
         return tuple(one for name in names for one in (_EVENTS if name == "sessionevents" else (name,)))
 
     def _time(self) -> tuple[list[str], list[Any]]:
-        alive = [f"s.trust > {DEPRECATED}"]
+        alive = ["NOT s.deprecated"]
         if self.removed:
             # Whatever stood at some time up to then and does so no more, or is deprecated.
             if self.seq is None:
-                return [f"(s.to_seq > 0 OR (s.to_seq IS NULL AND s.trust = {DEPRECATED}))"], []
+                return ["(s.to_seq > 0 OR (s.to_seq IS NULL AND s.deprecated))"], []
             return ["s.to_seq BETWEEN 1 AND ?"], [self.seq]
         if self.seq is None:
             return ["s.to_seq IS NULL", *alive], []

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from gitmem.index import schema
 from gitmem.index.database import Database
 from gitmem.index.filters import marks
-from gitmem.index.records import UNDONE, Place, SessionFacts
+from gitmem.index.records import Place, SessionFacts
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
 
@@ -39,7 +40,7 @@ _COMMIT = "SELECT c.oid, c.seq, c.main, c.time, c.kind, c.session, c.agent, c.ma
 # Newest first; among what one merge brought, its own commit and then the later ones.
 _NEWEST = " ORDER BY c.seq DESC, c.main DESC, c.id DESC"
 SPAN_COLUMNS = (
-    "s.id, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.trust, s.scope, "
+    "s.id, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.deprecated, s.scope, "
     "s.rank, s.source, s.replaces, s.turn, c.oid, s.from_seq, s.to_seq, e.text"
 )
 _SPAN = (
@@ -270,16 +271,21 @@ class Lookup:
         """The sessions that came out of another."""
         return [one.name for one in self._sessions("parent = ? AND to_seq IS NULL ORDER BY started", (name,))]
 
+    def roots_of(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the session that each of some sessions goes back to, by its parents; itself where it has none."""
+        query = "SELECT name, parent FROM session WHERE parent > '' AND to_seq IS NULL"
+        parents: dict[str, str] = dict(self._database.rows(query))
+        found = {}
+        for name in names:
+            seen, root = {name}, name
+            while (parent := parents.get(root, "")) and parent not in seen:  # a circle is made by hand
+                seen.add(parent)
+                root = parent
+            found[name] = root
+        return found
+
     def root_of(self, name: str) -> str:
-        """The session that a session goes back to, by its parents; itself where it has none."""
-        seen = {name}
-        current = name
-        while (found := self.session(current)) is not None and found.parent:
-            if found.parent in seen:  # a circle, made by hand
-                break
-            seen.add(found.parent)
-            current = found.parent
-        return current
+        return self.roots_of((name,))[name]
 
     def session_sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Return the number of entries that each session ever wrote."""
@@ -350,16 +356,15 @@ class Lookup:
 
     def turns_beside(self, turn: str) -> tuple[str, str]:
         """The previous and next turn of one in its session; empty where there is none."""
-        here = next((one for one in self.events_of_turn(turn) if one.type == "turn"), None)
-        if here is None:
-            return "", ""
-        where = "SELECT turn FROM span WHERE session = ? AND type = 'turn' AND space = 'event' AND (at, id)"
-        found = (
-            self._database.row(f"{where} {side} LIMIT 1", (here.session, here.at, here.id))
-            for side in ("< (?, ?) ORDER BY at DESC, id DESC", "> (?, ?) ORDER BY at, id")
+        beside = "SELECT o.turn FROM span o WHERE o.session = h.session AND o.type = 'turn' AND o.space = 'event' AND"
+        found = self._database.row(
+            f"SELECT ({beside} (o.at, o.id) < (h.at, h.id) ORDER BY o.at DESC, o.id DESC LIMIT 1), "
+            f"({beside} (o.at, o.id) > (h.at, h.id) ORDER BY o.at, o.id LIMIT 1) FROM span h "
+            "WHERE h.turn = ? AND h.turn <> '' AND h.type = 'turn' AND h.from_seq > 0 ORDER BY h.from_seq, h.id LIMIT 1",
+            (turn,),
         )
-        before, behind = (str(one[0]) if one else "" for one in found)
-        return before, behind
+        before, behind = found or ("", "")
+        return before or "", behind or ""
 
     def said_in(self, turn: str) -> str:
         """Return the words of the user in a turn; empty where none are on record."""
@@ -390,9 +395,14 @@ class Lookup:
         )
         return [(entry, commit) for entry, commit in found]
 
-    def undone(self, turn: str) -> list[str]:
-        """The commits that say that the user took back a turn."""
-        return [one.commit for one in self.events_of_turn(turn) if UNDONE in one.tags]
+    def undone(self) -> dict[str, list[str]]:
+        """The turns that the user took back, each with the commits that say so."""
+        found: dict[str, list[str]] = {}
+        query = "SELECT s.turn, c.oid FROM span s JOIN commits c ON c.id = s.origin"
+        query += f" WHERE {schema.IS_UNDO} AND s.from_seq > 0"
+        for turn, commit in self._database.rows(query):
+            found.setdefault(turn, []).append(commit)
+        return found
 
     def shown_in(self, turn: str) -> list[str]:
         """The names of the entries that a turn was shown."""

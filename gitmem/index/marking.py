@@ -69,13 +69,18 @@ def _pattern(term: Term, folded: str) -> str:
 
 
 def found_terms(terms: Sequence[Term]) -> Callable[[str], frozenset[int]]:
-    """Return a function that tells which terms are in a folded text, by one pattern for all of them."""
-    whole = re.compile(
-        "|".join(f"(?P<t{number}>{_pattern(term, fold(term.text))})" for number, term in enumerate(terms))
-    )
+    """Return a function that tells which terms are in a folded text; its words are compared by their stems."""
+    by_root = {root(fold(term.text)): number for number, term in enumerate(terms) if term.kind == "word"}
+    others = [(number, counter(term)) for number, term in enumerate(terms) if term.kind != "word"]
 
     def found(text: str) -> frozenset[int]:
-        return frozenset(int(one.lastgroup[1:]) for one in whole.finditer(text) if one.lastgroup)
+        stems = map(root, set(WORD.findall(text)))
+        return frozenset(
+            (
+                *(by_root[one] for one in stems if one in by_root),
+                *(number for number, count in others if count(text)),
+            )
+        )
 
     return found
 

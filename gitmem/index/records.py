@@ -8,9 +8,6 @@ from typing import NamedTuple
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.ranks import KNOWLEDGE, Rank
 
-# Tiers of trust, as OKF has them; what is deprecated is found only among what was removed.
-DEPRECATED, UNVERIFIED, CONFIRMED, HUMAN = -1, 0, 1, 2
-
 SHARED, MACHINE = "shared", "machine"
 
 CONCEPT = EntryKey("concept", "")
@@ -52,7 +49,8 @@ class Document(NamedTuple):
     at: str = ""
     session: str = ""
     tags: tuple[str, ...] = ()
-    trust: int = UNVERIFIED
+    deprecated: bool = False
+    """Found only among what was removed."""
     scope: str = SHARED
     rank: Rank = KNOWLEDGE
     source: str = ""
@@ -79,7 +77,7 @@ class Place:
     machine: str
     at: str
     tags: tuple[str, ...]
-    trust: int
+    deprecated: bool
     scope: str
     rank: Rank
     source: str

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-VERSION = 11
+from gitmem.index.records import UNDONE
+
+VERSION = 13
 APPLICATION = 0x676D656D  # "gmem"
 
 WORDS = "words"
 GRAMS = "grams"
+IS_UNDO = f"tags = '\n{UNDONE}\n'"
+"""What is true of an event that says that the user took back its turn."""
 
 # `seq` is a commit's place on the first-parent line of main, the first commit being 1. A commit that came in
 # by a merge has the seq of that merge and main = 0. Rows with `from_seq` and `to_seq` stand on that line: from
@@ -67,7 +71,7 @@ CREATE TABLE span (
     session TEXT NOT NULL,
     at TEXT NOT NULL,
     tags TEXT NOT NULL,
-    trust INTEGER NOT NULL,
+    deprecated INTEGER NOT NULL,
     scope TEXT NOT NULL,
     rank TEXT NOT NULL,
     source TEXT NOT NULL,
@@ -86,6 +90,7 @@ CREATE INDEX span_gone ON span (to_seq) WHERE to_seq IS NOT NULL;
 CREATE INDEX span_replaces ON span (replaces) WHERE replaces <> '';
 
 CREATE INDEX span_turn ON span (turn) WHERE turn <> '';
+CREATE INDEX span_undo ON span (turn) WHERE {IS_UNDO};
 
 -- Which turn of a conversation wrote an entry, as any version of it said; a row is never taken out. `origin` brought it.
 CREATE TABLE wrote (

@@ -40,7 +40,6 @@ class CommitOrigin:
     commit_id: int
     session: str
     at: str
-    vouched: bool = False
     turn: str = ""
 
 
@@ -131,9 +130,6 @@ class Writer:
             self._texts[digest] = document.text
             self._characters += len(document.text)
         number = self.path(path)
-        trust = document.trust
-        if trust > 1 and not origin.vouched:
-            trust = 1  # another machine's word that a person looked is still a machine's word here
         self._spans[number, document.key] = [
             digest,
             number,
@@ -142,7 +138,7 @@ class Writer:
             document.session or origin.session,
             document.at or origin.at,
             "".join(f"\n{tag}" for tag in document.tags) + "\n" if document.tags else "",
-            trust,
+            document.deprecated,
             document.scope,
             document.rank,
             document.source,

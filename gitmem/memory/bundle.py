@@ -44,9 +44,9 @@ _Part = TypeVar("_Part")
 class CommitGate(Protocol):
     """Questions of a commit to the rooms above this one."""
 
-    def origin(self, origin: Origin) -> Origin: ...
+    def admitted_origin(self, origin: Origin) -> Origin: ...
 
-    def message(self, message: Message) -> Message: ...
+    def admitted_message(self, message: Message) -> Message: ...
 
     def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message: ...
 
@@ -254,7 +254,7 @@ class Bundle:
         from gitmem.memory.edits import Edits
         from gitmem.memory.log_page import lines_of, makes_pages, since_pages
 
-        origin = self.commit_gate.origin(origin)
+        origin = self.commit_gate.admitted_origin(origin)
         agent = origin.agent or self.config.agent_id
 
         def plan(tip: Tree) -> Draft | None:
@@ -279,7 +279,9 @@ class Bundle:
             trailers = {**origin.trailers(), **message.trailers}
             return Draft(
                 edits.finished(),
-                self.commit_gate.message(Message(message.kind, message.what, trailers, message.body)),
+                self.commit_gate.admitted_message(
+                    Message(message.kind, message.what, trailers, message.body)
+                ),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
                 onto=onto,

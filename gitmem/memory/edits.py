@@ -118,10 +118,6 @@ class Edits:
         """Set a file to what is in the history already, as it is."""
         self._files[path] = edit
 
-    def began_without(self, path: str) -> bool:
-        """Return whether the tip, from which these edits start, lacks a file."""
-        return path not in self.tip
-
     def differs(self) -> bool:
         """Return whether any file would be other than at the tip."""
         return any(not is_same(edit, self.tip.entry(path)) for path, edit in self._files.items())

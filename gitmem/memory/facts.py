@@ -103,16 +103,17 @@ def list_facts(
     contradicting: bool = False,
     unconfirmed: bool = False,
 ) -> Facts:
-    """List the facts of one store or both; all conditions hold."""
+    """List the facts of one store or both; of several conditions any."""
     disputed = _disputed(memory) if contradicting else set()
     oldest = memory.world.clock() - STALE_AFTER
 
     def is_wanted(entry: Entry) -> bool:
         written = parse(entry.at)
         return (
-            (not contradicting or entry.key in disputed)
-            and (not unconfirmed or is_unconfirmed(entry))
-            and (not stale or (written is not None and written < oldest))
+            not (stale or contradicting or unconfirmed)
+            or entry.key in disputed
+            or (unconfirmed and is_unconfirmed(entry))
+            or (stale and written is not None and written < oldest)
         )
 
     stores, store, ledger = [], memory.part(CuratedStore), memory.part(Ledger)

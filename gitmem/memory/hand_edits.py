@@ -154,7 +154,9 @@ def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Pu
             wanted.write(path, edit.stored)
         return Draft(
             wanted.finished(),
-            bundle.commit_gate.message(Message("edit", what, bundle.commit_gate.origin(origin).trailers())),
+            bundle.commit_gate.admitted_message(
+                Message("edit", what, bundle.commit_gate.admitted_origin(origin).trailers())
+            ),
             bundle.person_named(bundle.world.person or "human", moment),
             bundle.person_named("gitmem", moment),
             takes_in={path: edit.data for path, edit in edits.items()},

@@ -17,10 +17,9 @@ from gitmem.notices import Notice
 from gitmem.state import INDEX, INDEX_NEW
 
 if TYPE_CHECKING:
-    from gitmem.index.writer import Writer
     from gitmem.locks import Lock
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.replay import Progress, Replay
+    from gitmem.memory.replay import Progress
 
 T = TypeVar("T")
 
@@ -174,6 +173,7 @@ class Indexing:
     def _fill(self, database: Database, tip: Oid) -> None:
         """Bring a database up to a commit, in one transaction."""
         from gitmem.index.writer import Writer
+        from gitmem.memory.replay import Replay
 
         with database.writing():
             index = Lookup(database)
@@ -188,15 +188,10 @@ class Indexing:
             writer = Writer(database)
             if seq < index.seq:
                 writer.roll_back(seq)
-            self._replay(writer).run(commits, base=base, seq=seq, progress=self.progress)
+            replay = Replay(self._repository, writer)
+            replay.run(commits, base=base, seq=seq, progress=self.progress)
             database.set("tip", tip)
             database.set("seq", str(seq + len(commits)))
-
-    def _replay(self, writer: Writer) -> Replay:
-        from gitmem.memory.provenance import Vouching
-        from gitmem.memory.replay import Replay
-
-        return Replay(self._repository, writer, Vouching(self._repository, self._bundle.config.machine))
 
     def _missing(self, index: Lookup, tip: Oid) -> tuple[list[Commit], Commit | None]:
         """The commits of the line that the index lacks, oldest first, and the one it has before them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.git.transaction import Published
     from gitmem.git.worktree_status import HandEdit
+    from gitmem.memory.capture.buffer import Flushed
     from gitmem.memory.edits import Edits
-    from gitmem.memory.open_buffers import Flush
     from gitmem.memory.origin import Origin, Trigger
     from gitmem.notices import Notice
     from gitmem.world import World
@@ -32,62 +33,11 @@ and every hand edit is committed, or nothing happens.
 """
 
 
-class Gate:
-    """Answers to the questions of one bundle's commits."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self._bundle = bundle
-
-    def origin(self, origin: Origin) -> Origin:
-        """The origin as it may be committed: a commit is for good, so no secret is in it."""
-        from gitmem.memory.gate.admission import TRAILER, Admission, redacted_id, redacted_words
-
-        def admitted(text: str) -> str:
-            return Admission(self._bundle).note(text, TRAILER)
-
-        return origin.redacted(admitted, redacted_words, redacted_id)
-
-    def message(self, message: Message) -> Message:
-        """Return what a commit says, without secrets."""
-        from gitmem.memory.gate.admission import redacted_words
-
-        return message.redacted(redacted_words)
-
-    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message:
-        """Bring the page of the origin's session up to date in a commit; gives what the commit says.
-
-        With it goes what these edits follow from: the entries that the session had before it, by their names.
-        """
-        derived = origin.derived_from
-        if origin.session:
-            from gitmem.memory.capture.sessions import Sessions
-            from gitmem.memory.exposure import Exposure
-
-            message = self._bundle.part(Sessions).lay(edits, message, origin.session)
-            derived += self._bundle.part(Exposure).derived(origin.session, edits)
-        return replace(message, trailers={"Derived-From": derived, **message.trailers})
-
-    def session_is_laid(self, origin: Origin) -> None:
-        """Take note that the page is committed."""
-        if origin.session:
-            from gitmem.memory.capture.sessions import Sessions
-            from gitmem.memory.exposure import Exposure
-
-            self._bundle.part(Sessions).is_laid(origin.session)
-            self._bundle.part(Exposure).committed(origin.session)
-
-    def commit_hand_edits(self, edits: Iterable[HandEdit]) -> None:
-        """Commit hand edits that are in the way of a change; an unusable one stops it."""
-        from gitmem.memory.hand_edits import take_in
-
-        take_in(self._bundle, edits, strict=True)
-
-
 class OpenBundle(Bundle):
     """A bundle that is made ready, committed to through the gate, and closed."""
 
     def __init__(self, repository: Repository, config: Config, world: World) -> None:
-        super().__init__(repository, config, world, Gate(self))
+        super().__init__(repository, config, world, self)
 
     _opened_at: Oid | None = None
 
@@ -143,6 +93,14 @@ class OpenBundle(Bundle):
         self._opened_at = tip
         return after_change(self)
 
+    def rest(self) -> None:
+        """Give back the files that this thread reads: it is about to end, or the memory is not needed for now."""
+        from gitmem.memory.indexing import Indexing
+
+        if self.has_part(Indexing):
+            self.part(Indexing).close()
+        self.repository.store.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -152,7 +110,7 @@ class OpenBundle(Bundle):
 
     # What waits
 
-    def flush_buffers(self, trigger: Trigger = "explicit") -> list[Flush]:
+    def flush_buffers(self, trigger: Trigger = "explicit") -> list[Flushed]:
         """Commit what waits in the open buffers of this process, as every snapshot and restore does first."""
         from gitmem.memory.open_buffers import OpenBuffers
 
@@ -160,9 +118,7 @@ class OpenBundle(Bundle):
 
     def recover_journals(self) -> list[Notice]:
         """Commit what processes that died left in their journals; gives what there is to say about it."""
-        from gitmem.memory.capture.recovery import has_journals
-
-        if not has_journals(self):
+        if not os.path.isdir(self.journal_dir) or not os.listdir(self.journal_dir):
             return []
         from gitmem.memory.capture.recovery import recover
 
@@ -173,3 +129,49 @@ class OpenBundle(Bundle):
         from gitmem.memory.hand_edits import take_in_all
 
         return take_in_all(self, strict=strict, reason=reason)
+
+    # What a commit asks
+
+    def admitted_origin(self, origin: Origin) -> Origin:
+        """The origin as it may be committed: a commit is for good, so no secret is in it."""
+        from gitmem.memory.gate.admission import TRAILER, Admission, redacted_id, redacted_words
+
+        def admitted(text: str) -> str:
+            return Admission(self).note(text, TRAILER)
+
+        return origin.redacted(admitted, redacted_words, redacted_id)
+
+    def admitted_message(self, message: Message) -> Message:
+        """Return what a commit says, without secrets."""
+        from gitmem.memory.gate.admission import redacted_words
+
+        return message.redacted(redacted_words)
+
+    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message:
+        """Bring the page of the origin's session up to date in a commit; gives what the commit says.
+
+        With it goes what these edits follow from: the entries that the session had before it, by their names.
+        """
+        derived = origin.derived_from
+        if origin.session:
+            from gitmem.memory.capture.sessions import Sessions
+            from gitmem.memory.exposure import Exposure
+
+            message = self.part(Sessions).lay(edits, message, origin.session)
+            derived += self.part(Exposure).derived(origin.session, edits)
+        return replace(message, trailers={"Derived-From": derived, **message.trailers})
+
+    def session_is_laid(self, origin: Origin) -> None:
+        """Take note that the page is committed."""
+        if origin.session:
+            from gitmem.memory.capture.sessions import Sessions
+            from gitmem.memory.exposure import Exposure
+
+            self.part(Sessions).is_laid(origin.session)
+            self.part(Exposure).committed(origin.session)
+
+    def commit_hand_edits(self, edits: Iterable[HandEdit]) -> None:
+        """Commit hand edits that are in the way of a change; an unusable one stops it."""
+        from gitmem.memory.hand_edits import take_in
+
+        take_in(self, edits, strict=True)

@@ -6,8 +6,8 @@ first asked for, because start-up is a feature.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gitmem.memory.lifetime import OpenBundle
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from gitmem.memory.session import Session
     from gitmem.memory.skills.store import Skills
     from gitmem.memory.snapshots import Snapshot, Snapshots
-    from gitmem.memory.sync.keeping import Agree
     from gitmem.memory.sync.sync import Synced
 
     Date = str | datetime
@@ -49,6 +48,16 @@ _MANY_COMMITS = 1_000
 """Commits of an import whose index is made in the background."""
 
 
+def _part(name: str, says: str) -> Any:
+    """A noun of the memory: a part of it, of the class that is named by its module below `gitmem.memory`."""
+    module, _, found = name.partition(":")
+
+    def get(memory: Memory) -> Any:
+        return memory.part(getattr(import_module(f"gitmem.memory.{module}"), found))
+
+    return property(get, doc=says)
+
+
 class Memory(OpenBundle):
     """One agent's memory. Threads may share it. Dates are words (`last friday`), ISO dates or datetimes."""
 
@@ -58,68 +67,19 @@ class Memory(OpenBundle):
         return sorted((*own, *_INHERITED))
 
     def __repr__(self) -> str:
-        from gitmem.files import read_file
-        from gitmem.okf.files import open_file
-
-        try:
-            # By the files alone: a debugger or asyncio may ask at any moment, also for a memory that is closed.
-            paths = (*self.curated.paths("memory"), *self.curated.paths("user"))
-            files = [open_file(path, read_file(os.path.join(self.root, path))) for path in paths]
-            entries = sum(len(file.entries) for file in files)
-            return f"<Memory {self.root}: {entries} entries, tip {self.tip[:8]}>"
-        except Exception as error:  # noqa: BLE001 (a broken memory needs a repr most)
-            return f"<Memory {self.root}: {type(error).__name__}>"
+        return f"<Memory {self.root}>"
 
     # Nouns: what has a state of its own
 
-    @property
-    def curated(self) -> CuratedStore:
-        """The curated store: the facts of MEMORY and USER."""
-        from gitmem.memory.curated.store import CuratedStore
-
-        return self.part(CuratedStore)
-
-    @property
-    def sessions(self) -> Sessions:
-        """Sessions, and what was recorded in them."""
-        from gitmem.memory.capture.sessions import Sessions
-
-        return self.part(Sessions)
-
-    @property
-    def plans(self) -> Plans:
-        """Plans and their steps."""
-        from gitmem.memory.pages import Plans
-
-        return self.part(Plans)
-
-    @property
-    def skills(self) -> Skills:
-        """Skills: knowledge of how things are done."""
-        from gitmem.memory.skills.store import Skills
-
-        return self.part(Skills)
-
-    @property
-    def snapshots(self) -> Snapshots:
-        """Named states."""
-        from gitmem.memory.snapshots import Snapshots
-
-        return self.part(Snapshots)
-
-    @property
-    def ledger(self) -> Ledger:
-        """Items that wait for a person, and decisions that were taken here."""
-        from gitmem.memory.gate.ledger import Ledger
-
-        return self.part(Ledger)
-
-    @property
-    def index(self) -> Indexing:
-        """The index behind search."""
-        from gitmem.memory.indexing import Indexing
-
-        return self.part(Indexing)
+    curated: CuratedStore = _part(
+        "curated.store:CuratedStore", "The curated store: the facts of MEMORY and USER."
+    )
+    sessions: Sessions = _part("capture.sessions:Sessions", "Sessions, and what was recorded in them.")
+    plans: Plans = _part("pages:Plans", "Plans and their steps.")
+    skills: Skills = _part("skills.store:Skills", "Skills: knowledge of how things are done.")
+    snapshots: Snapshots = _part("snapshots:Snapshots", "Named states.")
+    ledger: Ledger = _part("gate.ledger:Ledger", "Items that wait for a person, and decisions taken here.")
+    index: Indexing = _part("indexing:Indexing", "The index behind search.")
 
     # Remembering
 
@@ -288,7 +248,7 @@ class Memory(OpenBundle):
 
         wanted = Filters(
             _values(type),
-            tuple(map(self._meant, _values(session))),
+            tuple(self.sessions.meant(one) for one in _values(session)),
             _values(agent),
             _values(tag),
             _date(since),
@@ -391,22 +351,25 @@ class Memory(OpenBundle):
     ) -> Iterator[LogEntry]:
         """Commits, newest first, from `start` back; with a text, those that brought or took an entry with it.
 
-        All conditions hold, of one with several values any.
+        All conditions hold, of one with several values any. A fold of branches shows as what it brought, unless kinds
+        are named.
         """
         from itertools import chain, islice
 
         from gitmem.memory.find.filter_names import check_each
         from gitmem.memory.history.log import History, LogFilter
+        from gitmem.memory.sync.fold import without_folds
 
         wanted = LogFilter(
             _values(kind),
-            tuple(map(self._meant, _values(session))),
+            tuple(self.sessions.meant(one) for one in _values(session)),
             _values(agent),
             _values(machine),
             _values(path),
             *self._between(since, until),
         )
-        found = islice(self.part(History).log(wanted, start=_date(start), text=text), limit)
+        every = self.part(History).log(wanted, start=_date(start), text=text)
+        found = islice(every if wanted.kind else without_folds(self.repository, every), limit)
         first = list(islice(found, 1))
         names = {
             "kind": wanted.kind,
@@ -437,7 +400,7 @@ class Memory(OpenBundle):
         if session:
             if a or b:
                 raise UsageError("Give revisions or a session, not both.")
-            return history.of_session(self._meant(session), path)
+            return history.of_session(self.sessions.meant(session), path)
         if a:
             return history.between(self.resolve(_date(a)), self.resolve(_date(b or "HEAD")), path)
         if b:
@@ -513,7 +476,7 @@ class Memory(OpenBundle):
         named, span = tuple(map(self.resolve, commits)), self._between(since, until)
         wanted = Selection(
             named,
-            session=tuple(map(self._meant, _values(session))),
+            session=tuple(map(self.sessions.meant, _values(session))),
             agent=_values(agent),
             machine=_values(machine),
             source=_values(source),
@@ -571,12 +534,12 @@ class Memory(OpenBundle):
 
         return list(islice(self.part(Undo).undoable(), limit))
 
-    def undo(self, *, dry_run: bool = False, much: bool = False) -> Reverted:
-        """Take back the last change, whatever it was; `much`: also a sync that brought more than half of the memory."""
+    def undo(self, *, dry_run: bool = False) -> Reverted:
+        """Take back the last change, whatever it was."""
         from gitmem.memory.history.revert import Undo
 
         self._ready_for_change(dry_run)
-        return self.part(Undo).undo(origin=self.origin(), dry_run=dry_run, much=much)
+        return self.part(Undo).undo(origin=self.origin(), dry_run=dry_run)
 
     def redo(self, *, dry_run: bool = False) -> Reverted:
         """Take back the last undo: what it took back returns."""
@@ -585,13 +548,10 @@ class Memory(OpenBundle):
         self._ready_for_change(dry_run)
         return self.part(Undo).redo(origin=self.origin(), dry_run=dry_run)
 
-    def snapshot(
-        self, name: str = "", note: str = "", *, session: str = "", model: str = "", plan: str = ""
-    ) -> Snapshot:
+    def snapshot(self, name: str = "", note: str = "") -> Snapshot:
         """Name the present state; without a name it is the time."""
         self._ready_for_change()
-        origin = self.origin(session=self.session_named(session), model=model)
-        return self.snapshots.create(name, note, origin=origin, plan=plan)
+        return self.snapshots.create(name, note, origin=self.origin(session=self.session_named()))
 
     def erase(
         self,
@@ -651,14 +611,13 @@ class Memory(OpenBundle):
         dry_run: bool = False,
         progress: Callable[[Imported], None] | None = None,
     ) -> Imported:
-        """Import what another program kept: hermes, holographic, okf, openclaw, claude, codex, markdown or jsonl.
+        """Import what another program kept: hermes, holographic, okf, markdown or jsonl.
 
         Each piece becomes one commit with its own date, through the gate. A second run brings only what is new; `undo`
         takes a run back whole. `since` and `sessions` choose among the sessions of Hermes.
         """
         from gitmem.memory.curated.archive import archive_overfull
-        from gitmem.memory.exchange.formats import pieces
-        from gitmem.memory.exchange.importing import Importer
+        from gitmem.memory.exchange.importing import Importer, pieces
 
         self._ready_for_change(dry_run)
         if not dry_run:
@@ -688,7 +647,6 @@ class Memory(OpenBundle):
         timeout: float = 120.0,
         wait: float = 30.0,
         progress: Callable[[str], None] | None = None,
-        agree: Agree | None = None,
         accept_erasure: bool = False,
         leave_out: bool = False,
         fold: bool = False,
@@ -696,8 +654,7 @@ class Memory(OpenBundle):
         """Bring this memory and a remote together: fetch, check, fold, push. `from_file` takes in a bundle file instead.
 
         What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage. One sync
-        of a memory runs at a time: another one is waited for, so many seconds. `agree` asks whether more than half of a
-        store, or what a person verified here, may go; without it that stays. `accept_erasure` erases here, for good, what
+        of a memory runs at a time: another one is waited for, so many seconds. `accept_erasure` erases here, for good, what
         was erased on another machine; with `leave_out` unsent commits that hold it go too. `fold` says that this machine
         is to fold what other machines left on branches, however many others could do it.
         """
@@ -709,7 +666,6 @@ class Memory(OpenBundle):
             timeout=timeout,
             prefer=transport,
             progress=progress,
-            agree=agree,
             accept_erasure=accept_erasure,
             leave_out=leave_out,
             folds=fold,
@@ -728,10 +684,6 @@ class Memory(OpenBundle):
     def _between(self, since: Date, until: Date) -> tuple[datetime | None, datetime | None]:
         begin = self.moment(_date(since), start=True) if since else None
         return begin, self.moment(_date(until)) if until else None
-
-    def _meant(self, session: str) -> str:
-        """The session that a reader names; most name none."""
-        return self.sessions.meant(session) if session else ""
 
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)

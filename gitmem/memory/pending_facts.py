@@ -45,7 +45,6 @@ class PendingFacts:
         self._seen: dict[str, str] = {}
         """The moments up to which the rules and the model have seen the session."""
         self._said: deque[Mapping[str, Any]] = deque(maxlen=_MOST)
-        self._by_model: Compressor | None = None
 
     # The agent's thread
 
@@ -76,12 +75,15 @@ class PendingFacts:
 
     @property
     def asks_a_model(self) -> bool:
-        return self._bundle.config.flush_min_turns > 0 and bool(self._bundle.config.distiller.base_url)
+        """Return whether a model is to see what is recorded of the session, now that it is over."""
+        return bool(self._note) and self._has_model
 
     @property
-    def is_left(self) -> bool:
-        """Return whether something of the session still waits to be distilled."""
-        return bool(self._note)
+    def _has_model(self) -> bool:
+        config = self._bundle.config
+        # Where no words are recorded, there is nothing to ask it.
+        has_words = bool(transcripts_of(config).user)
+        return config.flush_min_turns > 0 and bool(config.distiller.base_url) and has_words
 
     def compress(self, messages: Messages) -> Compressed:
         """Everything that waits and the durable facts of these messages, as one commit, by the rules."""
@@ -97,7 +99,7 @@ class PendingFacts:
     def finish_recorded(self) -> bool:
         """As `finish`, by what is recorded: its process ended too early."""
         self._store_announced()
-        return self.is_left and self._finished(self.recorded("rules"), "session-end")
+        return bool(self._note) and self._finished(self.recorded("rules"), "session-end")
 
     def _finished(self, messages: Messages, trigger: Trigger) -> bool:
         done = self._session.compressor.finish(messages, trigger=trigger)
@@ -136,14 +138,10 @@ class PendingFacts:
             if turn.fields.get(role)
         ]
 
-    def keep_found(self, facts: Sequence[DistilledFact], *, is_over: bool) -> bool:
-        """Commit the findings of a model; True where there are new ones."""
-        kept = self._session.compressor.keep(
-            facts,
-            kind="flush" if is_over else "compress",
-            trigger="session-end" if is_over else "pre-compress",
-        )
-        self._saw("model", is_over=is_over)
+    def keep_found(self, facts: Sequence[DistilledFact]) -> bool:
+        """Commit the findings of a model in a session that is over; True where there are new ones."""
+        kept = self._session.compressor.keep(facts, kind="flush", trigger="session-end")
+        self._saw("model", is_over=True)
         return bool(kept.facts)
 
     def _saw(self, by: By, *, is_over: bool) -> None:
@@ -151,9 +149,7 @@ class PendingFacts:
         if not self._note:
             return
         self._seen[by] = self._bundle.now()
-        # A model is asked later by what is recorded: where no words are, there is nothing to ask it.
-        is_asked = self.asks_a_model and transcripts_of(self._bundle.config).user
-        is_settled = is_over and (by == "model" or not is_asked)
+        is_settled = is_over and (by == "model" or not self._has_model)
         if is_over:
             with self._lock:
                 self._said.clear()
@@ -163,13 +159,9 @@ class PendingFacts:
 
     # Beside the worker: this waits for a network
 
-    def ask_model(self, messages: Messages) -> list[DistilledFact]:
-        """Return what the model that the settings name finds in messages that it has not seen; one request."""
-        if self._by_model is None:
-            self._by_model = Compressor(self._bundle, self._session.buffer)
-        found = self._by_model.found(messages)
-        self._by_model.saw(messages)
-        return found
+    def ask_model(self) -> list[DistilledFact]:
+        """Return what the model that the settings name finds in what it has not seen of the record; one request."""
+        return Compressor(self._bundle, self._session.buffer).found(self.recorded("model"))
 
 
 def _facts(note: Record) -> list[DistilledFact]:

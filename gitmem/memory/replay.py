@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import EMPTY_TREE, Commit, Oid, TreeEntry
 from gitmem.git.repository import Repository
-from gitmem.git.tree_diff import TreeChange, TreeDiff
+from gitmem.git.tree import TreeChange, TreeDiff
 from gitmem.index.documents import appended, documents_of, is_part, session_of
 from gitmem.index.links import targets
 from gitmem.index.records import Document, SessionFacts
 from gitmem.index.writer import CommitFacts, CommitOrigin, Writer
-from gitmem.memory.provenance import Vouching
 from gitmem.memory.retraction import retracts
 from gitmem.okf import layout
 from gitmem.okf.entries import EntryKey
@@ -43,9 +42,8 @@ class _File:
 class Replay:
     """Adds commits to a writer. The outcome depends on the commits alone, not on how many come at a time."""
 
-    def __init__(self, repository: Repository, writer: Writer, vouching: Vouching) -> None:
+    def __init__(self, repository: Repository, writer: Writer) -> None:
         self._repository = repository
-        self._vouching = vouching
         self._writer = writer
         self._diff = TreeDiff(repository.store)
         self._files: OrderedDict[tuple[str, Oid], _File] = OrderedDict()
@@ -168,14 +166,9 @@ class Replay:
         ]
 
     def _origin(self, facts: CommitFacts, number: int) -> CommitOrigin:
-        """Return what a commit says of the texts that came with it, and whether a person here stands behind it."""
-        at = stamp(of_seconds(facts.time))
-        vouched = self._vouching.vouches(
-            facts.oid, kind=facts.kind, machine=facts.first("Machine"), source=facts.first("Source")
-        )
-        return CommitOrigin(
-            number, facts.first("Session"), at, vouched, facts.first("Turn").partition("#")[0]
-        )
+        """Return what a commit says of the texts that came with it."""
+        at, turn = stamp(of_seconds(facts.time)), facts.first("Turn").partition("#")[0]
+        return CommitOrigin(number, facts.first("Session"), at, turn)
 
     # Files
 

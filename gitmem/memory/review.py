@@ -2,8 +2,7 @@
 
 Held: a text that was kept out. Hidden: an entry that the scanner, or a note of this machine, keeps from agents. Contested:
 two machines worded an entry differently. Taken: a remote took an entry away, and it stays until a person agrees.
-Broken: a hand edit that cannot be committed. Full: a curated store over its limit. Proposed: a skill that Hermes keeps
-back until its user has looked, which is decided there.
+Broken: a hand edit that cannot be committed. Full: a curated store over its limit.
 Unconfirmed entries are in the memory, marked; they can be looked at here too, and wait for nobody.
 """
 
@@ -13,7 +12,6 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +19,6 @@ from gitmem.errors import GitMemError, InvalidContent, StoreRefusal, UnknownRevi
 from gitmem.git.message import Message
 from gitmem.memory.gate.ledger import Ledger
 from gitmem.okf.entries import DELIMITER, EntryKey, entry_hash
-from gitmem.state import HOST_LINK
 
 if TYPE_CHECKING:
     from gitmem.git.worktree_status import HandEdit
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     from gitmem.okf.entries import Entry
     from gitmem.okf.events import Event
 
-Kind = Literal["held", "hidden", "taken", "contested", "broken", "full", "proposed", "unconfirmed"]
+Kind = Literal["held", "hidden", "taken", "contested", "broken", "full", "unconfirmed"]
 _NAMES: dict[Kind, tuple[str, str]] = {
     "held": ("held text", "held texts"),
     "hidden": ("hidden entry", "hidden entries"),
@@ -43,7 +40,6 @@ _NAMES: dict[Kind, tuple[str, str]] = {
     "contested": ("contested entry", "contested entries"),
     "broken": ("hand edit with a problem", "hand edits with a problem"),
     "full": ("store over its limit", "stores over their limit"),
-    "proposed": ("skill that Hermes keeps back", "skills that Hermes keeps back"),
 }
 
 
@@ -73,7 +69,6 @@ def waiting(bundle: Bundle, edits: Sequence[HandEdit] | None = None) -> list[Ite
         *_contested(bundle),
         *_broken(bundle, edits),
         *_full(bundle),
-        *_proposed(bundle),
     ]
 
 
@@ -227,20 +222,12 @@ def _full(bundle: Bundle) -> Iterator[Item]:
             yield Item(entry_hash(target)[:12], "full", path, text, why)
 
 
-def _proposed(bundle: Bundle) -> Iterator[Item]:
-    """The writes of skills that a connected host keeps back until its user has looked."""
-    if bundle.state.has(HOST_LINK):  # by name: hosts are above the memory
-        for name, path, text, at in import_module("gitmem.hosts.hermes.files").proposals(bundle):
-            yield Item(name, "proposed", path, text, "waits in Hermes for its user", at)
-
-
 # --- a person's decision ---------------------------------------------------------------------------------
 
 
 def accept(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
     """A person says that it is fine: it goes in, or is shown again, as looked at by them. Gives the commit, if any."""
     person = _Person(bundle, by, reason)
-    _refuse_proposed(item)
     if item.kind == "held":
         return person.release(item.id)
     if item.kind == "contested":
@@ -267,7 +254,6 @@ def accept(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
 def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
     """A person wants none of it: it leaves the queue, and the memory where it is there. Gives the commit, if any."""
     ledger, name, person = bundle.part(Ledger), entry_hash(item.text), _Person(bundle, by, reason)
-    _refuse_proposed(item)
     if item.kind == "contested":
         return person.settle(item, _contest(bundle, item).entries[-2].text)
     if item.kind == "full":
@@ -292,7 +278,6 @@ def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
 def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") -> str:
     """A person gives the words that are right: they go in instead. Gives the commit."""
     person = _Person(bundle, by, reason)
-    _refuse_proposed(item)
     if item.kind == "held":
         return person.release(item.id, text)
     if item.kind == "contested":
@@ -314,13 +299,6 @@ def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") ->
 def release(bundle: Bundle, name: str, *, by: str, reason: str = "") -> str:
     """Let a held text go where it belonged; gives the commit that has it."""
     return _Person(bundle, by, reason).release(name)
-
-
-def _refuse_proposed(item: Item) -> None:
-    if item.kind == "proposed":
-        raise UsageError(
-            f"{item.path} waits in Hermes, which has to write it.", hint="Decide there, with /skills pending."
-        )
 
 
 def _contest(bundle: Bundle, item: Item) -> Contest:

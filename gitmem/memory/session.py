@@ -15,7 +15,7 @@ from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.session_page import find_page
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.capture.transcripts import cut, transcripts_of
-from gitmem.memory.conversation import Call, Conversation, Turn, clean, messages_in
+from gitmem.memory.conversation import Call, Conversation, Turn, clean, clean_text, messages_in
 from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
 from gitmem.memory.exposure import RECALLED, Exposure
@@ -106,8 +106,10 @@ class Session:
         self._note = 0
         self._turns: list[OpenTurn] = []
         """Those that have begun and were not reported yet, the oldest first."""
-        self._recorded: list[str] = []
-        """The turns on record, the oldest first."""
+        self._recorded: list[tuple[str, str]] = []
+        """The turns on record, the oldest first, each with the hash of what the user said."""
+        self._is_rewound = False
+        """Whether the host took back turns since it last handed over its list."""
         self._unannounced = ""
         """The turn that began without a word of the user, by a write or an event; it is over when one is recorded."""
         self._last = "", ""
@@ -147,7 +149,7 @@ class Session:
         if messages:
             self._bundle.part(SessionEvidence).messages(self.id, messages)
             self.compressor.finish(messages)
-        if not self._has_page and not self.waits and not self._turns and not self._is_on_record:
+        if not (self._has_page or self.waits or self._turns or find_page(self._bundle.tree(), self.id)):
             self._bundle.part(Sessions).drop_notes(self.id)  # it left nothing
             self.leave()
             return
@@ -164,10 +166,6 @@ class Session:
         if unreported:
             self.abandon()
         self.leave()
-
-    @property
-    def _is_on_record(self) -> bool:
-        return find_page(self._bundle.tree(), self.id) is not None
 
     def leave(self) -> None:
         """Give the journal back without a word on the session's page."""
@@ -269,10 +267,11 @@ class Session:
         self, kind: str, fields: Mapping[str, object], *, heard: bool = False, turn: str = "", call: str = ""
     ) -> str:
         # What a decision repeats of its turn is known when the turn is over.
-        waits, turn = self.in_turn and kind == "decision", turn or self.turn
+        waits, turn = bool(self._turns) and kind == "decision", turn or self.turn
         if kind == "turn":
-            self.buffer.turns[entry_hash(clean(fields.get("user")))] = turn
-            self._recorded.append(turn)
+            said = entry_hash(clean(fields.get("user")))
+            self.buffer.turns[said] = turn
+            self._recorded.append((turn, said))
             self._last = turn, f"{fields.get('user')}\n{fields.get('assistant')}"
         event = self.buffer.take(kind, fields, heard=heard, waits=waits, turn=turn, call=call)
         self._is_dirty |= kind != RECALLED
@@ -303,10 +302,6 @@ class Session:
         self.buffer.turns[entry_hash(said)] = turn
         self._turns = [*self._turns, OpenTurn(turn, said, note, self._bundle.now())]
         return turn
-
-    @property
-    def in_turn(self) -> bool:
-        return bool(self._turns)
 
     @property
     def turns(self) -> Sequence[OpenTurn]:
@@ -383,6 +378,8 @@ class Session:
         """The turn is over: what is new in `messages` is recorded, and given back."""
         copied, user = messages_in(messages), user or (self._turns[-1].user if self._turns else "")
         self._bundle.part(SessionEvidence).messages(self.id, copied)
+        if self._is_rewound and copied:
+            self._take_back_unlisted(copied, user)
         turns = self._conversation.fresh(copied, user, assistant)
         meant = self._meant(user)
         for turn in turns:
@@ -423,9 +420,19 @@ class Session:
 
     def was_rewound(self) -> None:
         """The user took back the last turn: it stays on record, and no agent gets it any more."""
-        turn = self._recorded.pop() if self._recorded else ""
+        turn, _ = self._recorded.pop() if self._recorded else ("", "")
+        self._is_rewound = True
         fields = {"content": "The user took back the last part.", "category": UNDONE}
         self._take("observation", fields, heard=True, turn=turn)
+
+    def _take_back_unlisted(self, messages: Messages, user: str) -> None:
+        """Take back the turns behind the last one in the host's list: it does not say how many it rewound at once."""
+        listed = [entry_hash(clean_text(one)) for one in messages if one.get("role") == "user"]
+        is_whole = listed[:1] == [entry_hash(clean(user))] and messages[0].get("role") == "user"
+        if is_whole or any(said in listed for _, said in self._recorded):
+            while self._recorded and self._recorded[-1][1] not in listed:
+                self.was_rewound()
+        self._is_rewound = False
 
     def wrote(self, path: str, text: str, origin: Origin) -> None:
         """An entry was written to a store; what it repeats of its turn is known when the turn is over."""

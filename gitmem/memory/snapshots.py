@@ -5,7 +5,6 @@ Automatic ones are refs of their own, and thinned as backups are.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,13 +21,11 @@ from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.plain import Printed, brief
-from gitmem.state import CACHE
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
-_NEWEST = "snapshot"
 _AUTO = "auto/"
 _TIME = "%Y-%m-%dT%H-%M-%S"
 _TIME_LENGTH = len("2026-06-30T14-00-00")
@@ -86,23 +83,19 @@ class Snapshots:
             known = [snapshot.name for snapshot in self.all()]
             hint = did_you_mean(name, known, "List them with `gitmem snapshot --list`.")
             raise UnknownRevision(f"There is no snapshot {name!r}.", hint=hint)
-        return Snapshot(name, *self._repository.store.peel(found[1]))
+        return Snapshot(name, *self._repository.store.peel(found))
 
     def has(self, name: str) -> bool:
         return self._found(name.removeprefix("snapshot/")) is not None
 
-    def _found(self, name: str) -> tuple[str, Oid] | None:
-        """The ref of a snapshot, and the object that it names."""
-        ref = snapshot_ref(name)
-        oid = self._repository.refs.read(ref)
-        return None if oid is None else (ref, oid)
+    def _found(self, name: str) -> Oid | None:
+        """The object that a snapshot names."""
+        return self._repository.refs.read(snapshot_ref(name))
 
-    def create(
-        self, name: str = "", note: str = "", *, origin: Origin | None = None, plan: str = ""
-    ) -> Snapshot:
+    def create(self, name: str = "", note: str = "", *, origin: Origin | None = None) -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
-        origin = self._bundle.commit_gate.origin(origin or self._bundle.origin())
-        name, note, plan = (Admission(self._bundle).note(words) for words in (name, note, plan))
+        origin = self._bundle.commit_gate.admitted_origin(origin or self._bundle.origin())
+        name, note = (Admission(self._bundle).note(words) for words in (name, note))
         self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):
             name = name.removeprefix("snapshot/") or self._fresh_name()
@@ -124,7 +117,6 @@ class Snapshots:
                     machine=origin.machine or None,
                     model=origin.model or None,
                     session=origin.session or None,
-                    plan=plan or None,
                     generated={"by": f"gitmem/{__version__}", "at": at},
                 )
                 edits.write(layout.snapshot(name), concept.render())
@@ -135,22 +127,20 @@ class Snapshots:
             return self._tag(name, commit, note or name)
 
     def automatic(self) -> Snapshot | None:
-        """A name for the present state; None where nothing changed since the last.
+        """A name for the present state; None where it has one.
 
         A ref on the commit, which says why and by whom: no object is made for a name that is thinned out soon.
         """
         self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):
-            tip = self._bundle.tip
-            if self._is_tagged(tip):
+            tip, known = self._bundle.tip, self._repository.refs.under(AUTOMATIC)
+            names = trailers_of(self._repository.store.commit(tip).message).get("Snapshot", ())
+            if tip in known.values() or any(map(self._found, names)):
                 return None
-            _, last = self._newest()
             made = Snapshot(_AUTO + self._fresh_name(_AUTO), tip, None)
             self._repository.refs.set(snapshot_ref(made.name), tip, expected=None)
-            with contextlib.suppress(OSError):  # it only saves a second name for the same commit
-                self._bundle.state.write_json(CACHE, {"commit": tip, "name": made.name}, _NEWEST)
-            if last[:_DAY] != made.name[:_DAY]:  # there is nothing to thin before a day is over
-                self.thin()
+            if not any(snapshot_name(ref)[:_DAY] == made.name[:_DAY] for ref in known):
+                self.thin()  # there is nothing to thin before a day is over
             return made
 
     def thin(self) -> None:
@@ -162,26 +152,13 @@ class Snapshots:
             gone = thinned(moments.items(), self._bundle.world.clock())
             refs.delete({ref: found[ref] for ref in gone})
 
-    def _newest(self) -> tuple[Oid, str]:
-        """The commit and the name of the newest automatic snapshot, as noted; empty where nothing is."""
-        noted = self._bundle.state.read_json(CACHE, _NEWEST)
-        return str(noted.get("commit", "")), str(noted.get("name", ""))
-
-    def _is_tagged(self, commit: Oid) -> bool:
-        """Return whether the newest snapshot is of this commit: by its own words, or by the note of the last one."""
-        names = trailers_of(self._repository.store.commit(commit).message).get("Snapshot", ())
-        noted, name = self._newest()
-        if noted == commit:
-            names = (*names, name)
-        return any(self._found(name) is not None for name in names if name)
-
     def delete(self, name: str) -> Snapshot:
         """Delete a snapshot's name; the history it named stays."""
         snapshot = self.get(name)
         with self._bundle.writing("snapshot"):
             found = self._found(snapshot.name)
             if found is not None:
-                self._repository.refs.delete(dict([found]))
+                self._repository.refs.delete({snapshot_ref(snapshot.name): found})
             path = layout.snapshot(snapshot.name)
 
             def work(edits: Edits) -> Message | None:

@@ -92,6 +92,13 @@ class Status:
         return in_words(list(self.waiting))
 
     @property
+    def title(self) -> str:
+        """The title of the last session; empty where it has none of its own."""
+        state = self.last_session.state if self.last_session else None
+        title = state.get("title") if state is not None else ""
+        return "" if state is None or title == f"Session {state.id}" else title
+
+    @property
     def learned(self) -> Learned:
         from gitmem.okf.learned import learned
 
@@ -160,7 +167,7 @@ def _events_waiting(memory: Memory) -> int:
             return 0
     except OSError:
         return 0
-    from gitmem.memory.capture.journal import pending_count
+    from gitmem.memory.capture.abandoned import pending_count
 
     return pending_count(memory.journal_dir)
 

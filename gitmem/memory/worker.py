@@ -48,6 +48,10 @@ class Worker:
         self._add(_Job(run, future))
         return future
 
+    def do(self, run: Callable[[], Any]) -> None:
+        """Do this after what waits already; a failure is reported."""
+        self._add(_Job(run, None))
+
     def soon(self, key: str, run: Callable[[], Any]) -> None:
         """Do this, once for all the times it is asked for before it begins."""
         with self._change:

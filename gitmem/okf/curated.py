@@ -2,8 +2,8 @@
 
 The body is the texts joined by a line with `§`, as Hermes writes it, and a final newline; the front matter lists when each
 text came and what it replaced. The body decides what is there, the list only adds to it: an edit of the body
-alone is enough. A markdown list that a person writes is an entry for each item; the list says which bullet it has, and
-the body keeps it.
+alone is enough. A markdown list that a person writes is an entry for each item; the list says which bullet it has and
+how many line ends are before it (`gap`), and the body keeps both.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ _MARK = "§"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NEXT_FACT = re.compile(r"\n(?=\S)")
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)]) +(?=\S)")
+_HEADING = re.compile(r"#{1,6} ")
+_LAYOUT = ("bullet", "gap")
+_WIDEST = 9
+"""Line ends before an entry of a page of lists, at most."""
 _OWN_KEYS = ("h", "at", "replaces")
-# A place is a timestamp with letters behind it, so that there is always room between two; or the first of all.
+# A place is a timestamp, with letters behind it where an entry stands behind one whose clock is ahead.
 _LONGEST_PLACE = 64
 _PLACE = re.compile(
-    rf"(?=.{{1,{_LONGEST_PLACE}}}\Z)(?:0|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)[a-z]*", re.ASCII
+    rf"(?=.{{1,{_LONGEST_PLACE}}}\Z)(?:\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)[a-z]*", re.ASCII
 )
-_FIRST, _BEHIND = "0", "n"
+_BEHIND = "n"
 # How far the newest entry's time may be ahead of an operation's own and still be taken for the same moment.
 _SAME_MOMENT = timedelta(seconds=1)
 
@@ -125,16 +129,25 @@ class CuratedFile:
         return concept.with_meta(entries=listing)
 
     def _body(self) -> str:
-        """The texts as they are written here: items of a list below each other, anything else between `§`."""
+        """The texts as they are written here: a list and what is on its page below each other, anything else between `§`."""
         parts: list[str] = []
         was = ""
         for entry in self.entries:
             bullet = _bullet_of(entry)
             if parts:
-                parts.append("\n" if bullet and was else DELIMITER)
+                parts.append("\n" * _gap_of(entry) or ("\n" if bullet and was else DELIMITER))
             parts.append(bullet + entry.text)
             was = bullet
         return "".join(parts)
+
+    def _readable(self) -> CuratedFile:
+        """The file, where its body is read back as these entries; else without the gaps of its lists."""
+        if not any(map(_gap_of, self.entries)):
+            return self
+        listed = {entry.key.id: _listing(entry) for entry in self.entries}
+        if tuple(_entries(self._body(), listed)) == self.entries:
+            return self
+        return replace(self, entries=tuple(_laid_out(one, _bullet_of(one)) for one in self.entries))
 
     def get(self, hash: str) -> Entry | None:  # noqa: A002 - the design's word
         """The entry with that hash, if it is here."""
@@ -173,31 +186,20 @@ class CuratedFile:
         entry = _made(new_text, self.next_at(at), old_hash, extra)
         if entry.key.id == old_hash:
             return self
-        entry = _at_place(entry, place_of(old))
-        kept = self.remove(old_hash)
+        entry = _at_place(_laid_out(entry, _bullet_of(old), _gap_of(old)), place_of(old))
+        kept = self.with_entries(one for one in self.entries if one.key.id != old_hash)
         return kept if kept.get(entry.key.id) else kept.with_entries((*kept.entries, entry))
-
-    def placed(self, hash: str, order: Sequence[str]) -> CuratedFile:  # noqa: A002 - the design's word
-        """The file with that entry between those that are beside it in `order`, a list of hashes; the rest stays."""
-        entry = self.get(hash)
-        at = order.index(hash) if hash in order else -1
-        if entry is None or at < 0:
-            return self
-        places = {one.key.id: place_of(one) for one in self.entries}
-        before = next((places[name] for name in reversed(order[:at]) if name in places), "")
-        after = next((places[name] for name in order[at + 1 :] if name in places), "")
-        if before < place_of(entry) and (not after or place_of(entry) < after):
-            return self
-        place = _between(before, after)
-        if not place or len(place) > _LONGEST_PLACE:
-            return self
-        return self.with_entries(_at_place(one, place) if one is entry else one for one in self.entries)
 
     def remove(self, hash: str) -> CuratedFile:  # noqa: A002 - the design's word
         """The file without that entry; the same file when it is not here."""
-        if self.get(hash) is None:
+        number = next((number for number, entry in enumerate(self.entries) if entry.key.id == hash), -1)
+        if number < 0:
             return self
-        return self.with_entries(entry for entry in self.entries if entry.key.id != hash)
+        gone, (below, *more) = self.entries[number], (*self.entries[number + 1 :], None)
+        if below is not None and _gap_of(below):  # the line of the entry goes, and none beside it
+            wide = max(_gap_of(gone), _gap_of(below)) if _gap_of(gone) else 0
+            below = _laid_out(below, _bullet_of(below), wide)
+        return self.with_entries(one for one in (*self.entries[:number], below, *more) if one is not None)
 
     def with_entries(self, entries: Iterable[Entry]) -> CuratedFile:
         """The file with exactly these § entries, in canonical order; of equal ones the older stays, with all their turns.
@@ -208,7 +210,10 @@ class CuratedFile:
         for entry in sorted(entries, key=_preference):
             known = found.get(entry.key.id)
             found[entry.key.id] = entry if known is None else with_turns(known, turns_of(entry.extra))
-        return replace(self, entries=tuple(sorted(found.values(), key=_canonical)))
+        first, *others = sorted(found.values(), key=_canonical) or (None,)
+        if first is None:
+            return replace(self, entries=())
+        return replace(self, entries=(_laid_out(first, _bullet_of(first)), *others))._readable()
 
     def with_text(self, text: str) -> CuratedFile:
         """The file with another body, as a host or an editor wrote it; known texts keep their ages."""
@@ -315,70 +320,86 @@ def _made(text: str, at: str, replaces: str, extra: Mapping[str, object]) -> Ent
 def _entries(body: str, listed: Mapping[str, Mapping[str, object]]) -> Iterator[Entry]:
     """The entries of a body with what the list says of them; of equal ones the first."""
     seen: set[str] = set()
-    for bullet, text in (part for block in split_texts(body) for part in _parts(block, listed)):
+    for gap, bullet, text in (part for block in split_texts(body) for part in _parts(block, listed)):
         name = entry_hash(text)
         if name in seen:
             continue
         seen.add(name)
-        yield _with_bullet(entry_of(name, text, listed.get(name, {})), bullet)
+        yield _laid_out(entry_of(name, text, listed.get(name, {})), bullet, gap)
 
 
-def _parts(block: str, listed: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
-    """A block as bullets and texts: the items of a list that the front matter knows as such, else one text."""
-    if entry_hash(block) not in listed:
-        items = _items(block, only=False)
-        if any("bullet" in listed.get(entry_hash(text), ()) for _, text in items):
-            return items
-    return [("", block)]
+def _parts(block: str, listed: Mapping[str, Mapping[str, object]]) -> list[tuple[int, str, str]]:
+    """A block as gaps, bullets and texts: what the front matter knows as a list and its page, else one text."""
+    parts = _split(block)
+    items = [listed.get(entry_hash(text), {}) for _, _, text in parts]
+    if entry_hash(block) in listed or not any("bullet" in item or "gap" in item for item in items):
+        return [(0, "", block)]
+    has_gaps = any("gap" in item for item in items) or any(
+        gap > 1 or _HEADING.match(text) for gap, _, text in parts
+    )
+    return [
+        (gap if has_gaps else 0, bullet, one)
+        for (wide, bullet, text), item in zip(parts, items, strict=True)
+        # Lines that a shell added below a list are facts of their own.
+        for gap, one in (
+            [(wide, text)]
+            if bullet or item
+            else [(wide or 1, line.strip()) for line in _NEXT_FACT.split(text)]
+        )
+    ]
 
 
-def _items(text: str, *, only: bool = True) -> list[tuple[str, str]]:
-    """The bullets and texts of a markdown list, each with its indented lines; empty where it is not a list.
-
-    A line behind the items without a bullet is a text of its own, unless there may be items `only`.
-    """
-    items: list[tuple[str, str]] = []
+def _split(text: str) -> list[tuple[int, str, str]]:
+    """The items of the lists of a text, and the texts around them, each with the line ends before it and its bullet."""
+    parts: list[tuple[int, str, str]] = []
+    blank = 0
     for line in text.split("\n"):
-        if found := _BULLET.match(line):
-            items.append((found.group(), line[found.end() :]))
-        elif items and (not line.strip() or line[0].isspace()):
-            bullet, above = items[-1]
-            items[-1] = bullet, f"{above}\n{line}"
-        elif items and not only:
-            items.append(("", line))
+        bullet = found.group() if (found := _BULLET.match(line)) else ""
+        if parts and not line.strip():
+            blank += 1
+        elif parts and not bullet and (line[0].isspace() or not parts[-1][1]):
+            gap, above, said = parts[-1]
+            parts[-1] = gap, above, said + "\n" * (blank + 1) + line
+            blank = 0
         else:
-            return []
-    return [(bullet, item.strip()) for bullet, item in items]
+            parts.append((min(blank + 1, _WIDEST) if parts else 0, bullet, line[len(bullet) :]))
+            blank = 0
+    return [(gap, bullet, said.strip()) for gap, bullet, said in parts]
 
 
 def _itemised(entry: Entry) -> list[Entry]:
     """The items of an entry that has a list in it, and the texts around them; else the entry."""
-    parts: list[tuple[str, str]] = []
-    for line in entry.text.split("\n"):
-        bullet = found.group() if (found := _BULLET.match(line)) else ""
-        goes_on = not bullet and (not line.strip() or line[0].isspace())
-        if parts and (goes_on or not (bullet or parts[-1][0])):
-            parts[-1] = parts[-1][0], f"{parts[-1][1]}\n{line}"
-        else:
-            parts.append((bullet, line[len(bullet) :]))
-    items = sum(1 for bullet, _ in parts if bullet)
+    parts = _split(entry.text)
+    items = sum(1 for _, bullet, _ in parts if bullet)
     if not items or (items == 1 and len(parts) > 1):
         return [entry]
-    texts = [(bullet, text.strip()) for bullet, text in parts]
-    return [_with_bullet(Entry(EntryKey(_MARK, entry_hash(text)), text), bullet) for bullet, text in texts]
+    has_gaps = any(gap > 1 or not bullet for gap, bullet, _ in parts)
+    return [
+        _laid_out(Entry(EntryKey(_MARK, entry_hash(text)), text), bullet, gap if has_gaps else 0)
+        for gap, bullet, text in parts
+    ]
 
 
-def _with_bullet(entry: Entry, bullet: str) -> Entry:
-    extra = {key: value for key, value in entry.extra.items() if key != "bullet"}
-    return replace(entry, extra={**extra, "bullet": bullet} if bullet else extra)
+def _laid_out(entry: Entry, bullet: str, gap: int = 0) -> Entry:
+    """The entry with this bullet and gap, and no other."""
+    extra = {key: value for key, value in entry.extra.items() if key not in _LAYOUT}
+    return replace(
+        entry, extra={**extra, **({"bullet": bullet} if bullet else {}), **({"gap": gap} if gap else {})}
+    )
 
 
 def _bullet_of(entry: Entry) -> str:
     """The bullet that an entry has in the body; none where the file could not be read back with it."""
     bullet = entry.extra.get("bullet")
-    if not isinstance(bullet, str) or _items(bullet + entry.text) != [(bullet, entry.text)]:
+    if not isinstance(bullet, str) or _split(bullet + entry.text) != [(0, bullet, entry.text)]:
         return ""
     return bullet
+
+
+def _gap_of(entry: Entry) -> int:
+    """The line ends between an entry of a page of lists and the one above it; 0 where it is not on one."""
+    gap = entry.extra.get("gap")
+    return gap if type(gap) is int and 0 < gap <= _WIDEST else 0
 
 
 def entry_of(name: str, text: str, item: Mapping[str, object]) -> Entry:
@@ -426,19 +447,6 @@ def _at_place(entry: Entry, place: str) -> Entry:
     return replace(entry, extra={**entry.extra, "place": place})
 
 
-def _between(before: str, after: str) -> str:
-    """A place between two, the second of which may be none; empty where there is no room."""
-    before = before or _FIRST
-    if not after or not after.startswith(before):
-        return before + _BEHIND if not after or before < after else ""
-    rest = after[len(before) :]
-    lead = len(rest) - len(rest.lstrip("a"))
-    if not rest[lead:] or not rest[lead].islower():
-        return ""
-    middle = chr((ord("a") + ord(rest[lead])) // 2)
-    return before + rest[:lead] + (middle if middle > "a" else "a" + _BEHIND)
-
-
 def _canonical(entry: Entry) -> tuple[str, str, str]:
     return place_of(entry), entry.at, entry.key.id
 
@@ -457,7 +465,7 @@ def _older(entry: Entry, old: Entry | None) -> Entry:
         entry,
         at=entry.at or old.at,
         replaces=entry.replaces or old.replaces,
-        extra={**_with_bullet(old, "").extra, **entry.extra},
+        extra={**_laid_out(old, "").extra, **entry.extra},
     )
 
 

@@ -17,7 +17,6 @@ MAX_PATH_BYTES = 1024
 MAX_COMPONENTS = 32
 MAX_PLAIN_NAME = 80
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # Unicode's Default_Ignorable_Code_Point, spelled out so that the answer does not depend on the Unicode
 # version of the running Python; it contains the bidi controls and every character that HFS+ ignores in a
 # name.
@@ -27,7 +26,15 @@ _INVISIBLE = re.compile(
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _OUTSIDE = re.compile(r"(^|/)(\.{0,2}|\.git)(/|$)|\0", re.IGNORECASE)
-_WINDOWS_ONLY = re.compile(r'[<>"|?*]')
+_UNSAFE = (
+    (re.compile(r"\A\Z"), "it is empty"),
+    (re.compile(r"\A/"), "it is absolute"),
+    (re.compile(r"\\"), "it holds a backslash"),
+    (re.compile(":"), "it holds a colon, which names a drive or a stream on Windows"),
+    (re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"), "it holds a control character"),
+    (_INVISIBLE, "it holds an invisible character"),
+    (re.compile(r'[<>"|?*]'), 'it holds one of < > " | ? *, which Windows does not allow'),
+)
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)")
 # The short names that Windows gives to .git, .gitmodules, .gitattributes and .gitignore.
 _SHORT_GIT = re.compile(r"(git|gitmod|gitatt|gitign|gi[0-9a-f]{4})~[0-9]+")
@@ -119,38 +126,22 @@ def _is_plain(name: str) -> bool:
 
 def _unsafe(path: str) -> str:
     """The reason against the path, empty when there is none."""
-    if not path:
-        return "it is empty"
-    if len(path) > MAX_PATH_BYTES:
-        return f"it is longer than {MAX_PATH_BYTES} bytes"
     try:
-        encoded = path.encode()
+        size = len(path.encode())
     except UnicodeEncodeError:
         return "it cannot be written as UTF-8"
-    if len(encoded) > MAX_PATH_BYTES:
+    if size > MAX_PATH_BYTES:
         return f"it is longer than {MAX_PATH_BYTES} bytes"
-    if path.startswith("/"):
-        return "it is absolute"
-    if "\\" in path:
-        return "it holds a backslash"
-    if ":" in path:
-        return "it holds a colon, which names a drive or a stream on Windows"
-    if _CONTROL.search(path):
-        return "it holds a control character"
-    if _INVISIBLE.search(path):
-        return "it holds an invisible character"
-    if _WINDOWS_ONLY.search(path):
-        return 'it holds one of < > " | ? *, which Windows does not allow'
+    for pattern, reason in _UNSAFE:
+        if pattern.search(path):
+            return reason
     if unicodedata.normalize("NFC", path) != path:
         return "it is not in Unicode normal form C"
     components = path.split("/")
     if len(components) > MAX_COMPONENTS:
         return f"it has more than {MAX_COMPONENTS} components"
-    for component in components:
-        reason = _unsafe_component(component, at_root=len(components) == 1)
-        if reason:
-            return reason
-    return ""
+    at_root = len(components) == 1
+    return next(filter(None, (_unsafe_component(one, at_root=at_root) for one in components)), "")
 
 
 def _unsafe_component(component: str, *, at_root: bool) -> str:

@@ -48,14 +48,10 @@ class Scrub:
     """The files that hold what goes."""
     forms: Counter[str] = field(default_factory=Counter)
     """The texts as they are written in those files, and how often."""
-    near: set[str] = field(default_factory=set)
-    """Words that have a text as a part; they stay."""
     _names: dict[str, str] = field(default_factory=dict)
     _renamed: re.Pattern[bytes] = re.compile(rb"(?!)")
 
-    def survey(
-        self, files: list[tuple[str, Oid]], read: Callable[[Oid], bytes], *, near: bool = False
-    ) -> None:
+    def survey(self, files: list[tuple[str, Oid]], read: Callable[[Oid], bytes]) -> None:
         """Look at every file of the history; their names first, because a file may name another that gets a new one."""
         names = {name for path, _ in files for name in path.split("/")}
         if renamed := sorted(name for name in names if self.name(name) != name):
@@ -65,8 +61,6 @@ class Scrub:
             if oid in clean:
                 continue
             data = read(oid)
-            if near:
-                self.near |= self.pattern.near(data)
             if self._is_held(path, data):
                 self.held.add((path, oid))
                 self.forms += self.pattern.forms(data)

@@ -197,20 +197,12 @@ def stored(name: str, data: bytes) -> bytes:
     except UnicodeDecodeError as error:
         raise InvalidContent(f"{name} is not UTF-8.") from error
     line = _SKILL if name.rpartition("/")[2] == SKILL_FILE else _FILE
-    made = (f"---\n{line}{text[4:]}" if text.startswith("---\n") else _BARE + text).encode()
-    for violation in validate.check_file(name, made):
-        if made.startswith(_BARE.encode()):
-            raise InvalidContent(f"{name} cannot be stored: {violation.reason}")
-        return _stored_bare(name, text)
-    return made
-
-
-def _stored_bare(name: str, text: str) -> bytes:
-    """A file whose first line only looks like front matter."""
-    made = (_BARE + text).encode()
-    for violation in validate.check_file(name, made):
-        raise InvalidContent(f"{name} cannot be stored: {violation.reason}")
-    return made
+    # What begins as front matter may only look like it.
+    made = [f"---\n{line}{text[4:]}"] if text.startswith("---\n") else []
+    for one in (*made, _BARE + text):
+        if not (broken := validate.check_file(name, one.encode())):
+            return one.encode()
+    raise InvalidContent(f"{name} cannot be stored: {broken[0].reason}")
 
 
 def original(data: bytes) -> bytes:

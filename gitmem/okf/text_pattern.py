@@ -38,8 +38,7 @@ class TextPattern:
         spelled = {text: name.replace("-", " ") for text, name in slugs.items()}
         whole = [name for text, name in spelled.items() if len(name.split()) >= len(words_of(text))]
         forms = [*map(_form, longest), *map(_form, whole)]
-        self._core = "|".join(dict.fromkeys(forms))
-        self._patterns = [re.compile(self._core, re.IGNORECASE)] if forms else []
+        self._patterns = [re.compile("|".join(dict.fromkeys(forms)), re.IGNORECASE)] if forms else []
         if expression:
             self._patterns.append(_compiled(expression))
         self._beginnings = {" ".join(text.split()).casefold() for text in self.texts}
@@ -56,14 +55,6 @@ class TextPattern:
         """The texts as they are written there, and how often."""
         text = _text(data)
         return Counter(text[start:end] for start, end in self._spans(text))
-
-    def near(self, data: bytes) -> set[str]:
-        """Words that have one of the texts as a part and are not it: a plural, say. They stay."""
-        inner = self._core.replace(_BEFORE, "").replace(_AFTER, "")
-        if not inner:
-            return set()
-        found = re.finditer(rf"[^\W_]*(?:{inner})[^\W_]*", _text(data), re.IGNORECASE)
-        return {one[0] for one in found if not self._patterns[0].fullmatch(one[0])}
 
     def data(self, data: bytes) -> bytes:
         """The data with the marker in the place of each text; where nothing is found the very same."""

@@ -170,11 +170,13 @@ def too_large(path: str, data: bytes) -> str:
     limit = MAX_STORE_BYTES if kind == layout.CURATED_MEMORY else MAX_CONCEPT_BYTES
     if kind not in CURATED_TYPES or len(data) <= limit:
         return ""
-    largest = max(data.decode("utf-8", "replace").split(DELIMITER), key=len)
+    text = data.decode("utf-8", "replace")
+    body = text.partition("\n---\n")[2] if text.startswith("---\n") else text
+    largest = max(body.split(DELIMITER), key=len)
     said = shortened(" ".join(largest[:1_000].split()), 60)
     return (
         f"It has {len(data) >> 10:,} KB, and at most {limit >> 10:,} can be read back. "
-        f"Its largest entry has {len(largest) >> 10:,} KB: {said!r}."
+        f"Its largest entry has {len(largest):,} characters: {said!r}."
     )
 
 

@@ -70,9 +70,9 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
     longest = max(lengths, default=0)
     if b"\1\1\1\1\1" in lengths:
         yield from _spaced_out(text)
-    if _has(folded, _ROT13_SIGNS):
+    if any(sign in folded for sign in _ROT13_SIGNS):
         yield Layer("rot13", codecs.encode(folded, "rot13"))
-    if _has(folded, _REVERSED_SIGNS):
+    if any(sign in folded for sign in _REVERSED_SIGNS):
         yield Layer("reversed", folded[::-1])
     if text.count("%") > 2:
         yield from _pieces("URL encoding", _PERCENT, _percent, text)
@@ -86,24 +86,13 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         yield from _pieces("pieces of a word", _JOINT, lambda _: "", text)
     if longest >= 12:
         for match in _RUN.finditer(text):
-            run = match.group()
-            if (decoded := _base64(run)) is not None:
-                yield Layer("base64", fold(decoded), match.span())
-            if (decoded := _hex(run)) is not None:
-                yield Layer("hex", fold(decoded), match.span())
-            if (decoded := _base32(run)) is not None:
-                yield Layer("base32", fold(decoded), match.span())
+            for name, decode in (("base64", _base64), ("hex", _hex), ("base32", _base32)):
+                if (decoded := decode(match.group())) is not None:
+                    yield Layer(name, fold(decoded), match.span())
     if b"\2\2\2\2\2\2\2" in lengths:
         for match in _HEX_PAIRS.finditer(text):
             if (decoded := _hex(match.group())) is not None:
                 yield Layer("hex", fold(decoded), match.span())
-
-
-def _has(text: str, signs: tuple[str, ...]) -> bool:
-    for sign in signs:  # noqa: SIM110 - a generator would take twice as long
-        if sign in text:
-            return True
-    return False
 
 
 def _pieces(

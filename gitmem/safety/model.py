@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from heapq import nlargest
 from itertools import accumulate
 from math import log2, sqrt
@@ -80,9 +80,14 @@ class StatisticalModel:
     _known: dict[str, tuple[float, int, int]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
+    @cache
     def shipped() -> StatisticalModel | None:
         """The model that ships with gitmem, or None if its file is missing."""
-        return _shipped()
+        # By its path: `importlib.resources` would be a tenth of what a search as a command costs.
+        try:
+            return StatisticalModel.from_bytes(resources.read("safety/model.bin"))
+        except FileNotFoundError:
+            return None
 
     @classmethod
     def from_bytes(cls, data: bytes) -> StatisticalModel:
@@ -181,12 +186,3 @@ class StatisticalModel:
         number = word_hash(word)
         value = self.weights[number & MASK] + PIECES * sum(self.weights[each] for each in piece_hashes(word))
         return value, *pair_halves(number)
-
-
-@lru_cache(maxsize=1)
-def _shipped() -> StatisticalModel | None:
-    # By its path: `importlib.resources` would be a tenth of what a search as a command costs.
-    try:
-        return StatisticalModel.from_bytes(resources.read("safety/model.bin"))
-    except FileNotFoundError:
-        return None

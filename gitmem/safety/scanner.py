@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -39,13 +39,6 @@ _Uses = tuple[tuple[int, ...], frozenset[int]]
 _NO_USE: _Uses = ((), frozenset())
 _NOTHING: set[str] = set()
 
-__all__ = ["OVERLAP", "WINDOW", "Scanner", "scan"]
-
-
-def scan(text: str, scope: Scope = "memory") -> Result:
-    """The verdict of the shipped scanner on a text, with the reasons."""
-    return Scanner.shipped().scan(text, scope)
-
 
 @dataclass(frozen=True)
 class Scanner:
@@ -53,24 +46,31 @@ class Scanner:
 
     rules: tuple[Rule, ...]
     model: StatisticalModel | None = None
-    problems: tuple[str, ...] = ()  # rules that could not be used, each in a sentence
     knows_skills: bool = False  # whether the shipped rules about skills count in that scope
 
     @staticmethod
+    @cache
     def shipped() -> Scanner:
         """The scanner as it ships; loaded on first use and kept."""
-        return _shipped()
+        from gitmem.safety.model import StatisticalModel
+        from gitmem.safety.rules import load_shipped
+
+        return Scanner(load_shipped()[0], StatisticalModel.shipped(), knows_skills=True)
 
     def with_rules(self, extra: Iterable[Rule]) -> Scanner:
         """This scanner and more rules. Rules can only add findings, so the result is never milder."""
-        return Scanner((*self.rules, *extra), self.model, self.problems, self.knows_skills)
+        return Scanner((*self.rules, *extra), self.model, self.knows_skills)
 
     def scan(self, text: str, scope: Scope = "memory", *, statistics: bool = True, path: str = "") -> Result:
         """The verdict on a text of any length, with findings in the order in which they are in it.
 
         The `path` of a script says which language it is in.
         """
-        code = _code_of(text, path) if scope == "skill" and path else None
+        code = None
+        if scope == "skill" and path:
+            from gitmem.safety.files import code_of
+
+            code = code_of(text, path)
         if len(text) <= WINDOW:
             return self._read(text, scope, statistics, code)
         # The windows overlap by more than any rule spans, so nothing hides on a border.
@@ -161,22 +161,6 @@ class Scanner:
                 severity = Verdict.HOLD
             reason = rule.reason if layer is None else f"{rule.reason} (read through {layer.name})"
             yield Finding(rule.id, rule.category, reason, _locate(text, hit, layer), severity)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A name for these rules and weights: another one means that texts may be judged otherwise."""
-        from hashlib import sha256
-
-        digest = sha256()
-        for rule in (*self.rules, *(_skill_rules()[0] if self.knows_skills else ())):
-            told = (rule.id, rule.severity, rule.pattern, rule.anchors, rule.need, sorted(rule.scopes))
-            how = (rule.quotable, rule.dense, rule.reach, rule.back, rule.code, rule.note)
-            digest.update(repr((told, *how)).encode())
-        digest.update(repr(sorted(_COMMON_IN_SKILLS)).encode())
-        if self.model is not None:
-            digest.update(repr((self.model.unit, self.model.bias, self.model.threshold)).encode())
-            digest.update(self.model.weights)
-        return digest.hexdigest()
 
     def _index(self, scope: Scope, *, is_note: bool, part: Part = "all") -> _Index:
         """The rules that can say something about a text of that scope and length, or about a part of a script."""
@@ -433,26 +417,11 @@ def _locate(text: str, hit: re.Match[str], layer: Layer | None) -> tuple[int, in
     return 0, len(text)
 
 
-@lru_cache(maxsize=1)
-def _shipped() -> Scanner:
-    from gitmem.safety.model import StatisticalModel
-    from gitmem.safety.rules import load_shipped
-
-    rules, problems = load_shipped()
-    return Scanner(rules, StatisticalModel.shipped(), problems, knows_skills=True)
-
-
-@lru_cache(maxsize=1)
+@cache
 def _skill_rules() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     from gitmem.safety.rules import load_shipped
 
     return load_shipped("skill_rules")
-
-
-def _code_of(text: str, path: str) -> str | None:
-    from gitmem.safety.files import code_of
-
-    return code_of(text, path)
 
 
 _STRAY = 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
+from collections.abc import Callable
 
 from gitmem.safety.secret_values import (
     SecretFinds,
@@ -21,38 +22,25 @@ from gitmem.safety.secret_values import (
 
 def in_headers(text: str, found: SecretFinds) -> None:
     low = found.low
-    if "bearer" in low or "authorization" in low or "ssws" in low:
-        for match in matches(low, compiled(_HEADER)):
-            value = text[slice(*match.span("token"))]
-            if found.judge(token_like, value):
-                found.add("auth-header", match.start(), *match.span("token"))
-    if "basic" in low:
-        for match in matches(low, compiled(_BASIC)):
-            if _is_login(text[slice(*match.span("token"))]):
-                found.add("basic-auth", match.start(), *match.span("token"))
+    for signs, kind, pattern, is_secret in _NAMED:
+        if any(sign in low for sign in signs):
+            for match in matches(low, compiled(pattern)):
+                start, end = match.span("secret")
+                if is_secret(text[start:end]) and match.groupdict().get("name") != match["secret"]:
+                    found.add(kind, match.start(), start, end)
     if "cookie" in low or " -b " in low:
         _in_cookies(text, found)
-    if "login" in low and "password" in low:
-        for match in matches(low, compiled(_NETRC)):
-            password = text[slice(*match.span("password"))]
-            if not found.judge(placeholder, password) and not compiled(_MAIL).fullmatch(password):
-                found.add("password", match.start(), *match.span("password"))
-    if "-u" in low:
-        for match in matches(low, compiled(_LOGIN_OPTION)):
-            password = text[slice(*match.span("password"))]
-            if len(password) >= 6 and password != match["name"] and not found.judge(placeholder, password):
-                found.add("password", match.start(), *match.span("password"))
     if "-p" in low or "-a " in low:
         for match in matches(low, compiled(_COMMAND)):
             end, quoted = _value(text, match.end(), match["quote"], found)
-            if found.judge(password_like, text[match.end() : end], False, quoted):
+            if password_like(text[match.end() : end], False, quoted):
                 found.add("password", match.start(), match.end(), end)
 
 
 _HEADER = (
     r"(?:bearer(?<![a-z]bearer)[\s:]{1,4}|ssws(?<![a-z]ssws)[\s:]{1,4}"
     r"|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
-    r"(?=[^\s0-9]{0,99}+[0-9])(?P<token>[a-z0-9._~+/-]{16,4000}={0,2})"
+    r"(?=[^\s0-9]{0,99}+[0-9])(?P<secret>[a-z0-9._~+/-]{16,4000}={0,2})"
 )
 # `Cookie: a=b; c=d`, `Set-Cookie: a=b; Path=/`, `curl -b a=b`
 _COOKIES = (
@@ -61,17 +49,17 @@ _COOKIES = (
 _COOKIE = r"(?P<name>[\w.-]{1,64})=(?P<value>[^\s;,\"'`<>]{0,4096}+)[;,]?[ ]?"
 _NETRC = (
     r"(?:machine\s{1,8}(?:localhost|[\w-]{1,63}\.[\w.-]{1,63})|(?<![^\n])default)\s{1,8}login\s{1,8}\S{1,100}\s{1,8}"
-    r"(?:account\s{1,8}\S{1,64}\s{1,8})?password\s{1,8}(?P<password>\S{4,128})"
+    r"(?:account\s{1,8}\S{1,64}\s{1,8})?password\s{1,8}(?P<secret>\S{4,128})"
 )
 _MAIL = r"[^@]+@[^@]*"
-_BASIC = r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
+_BASIC = r"(?<![a-z])basic\s{1,4}(?P<secret>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
 # `mysql -uroot -px`, `sshpass -p x`
 _COMMAND = (
     r"(?:mysql\w{0,8} [^\n|;]{0,60}?-p|sshpass -p ?|docker login [^\n|;]{0,60}?-p "
     r"|redis-cli [^\n|;]{0,60}?-a )(?P<quote>[\"'])?(?=\S{6})"
 )
 _LOGIN_OPTION = (
-    r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?!//)(?P<password>[^\s\"'`]{4,128})"
+    r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?!//)(?P<secret>[^\s\"'`]{6,128})"
 )
 
 
@@ -82,7 +70,7 @@ def _in_cookies(text: str, found: SecretFinds) -> None:
         position = header.end()
         while cookie := compiled(_COOKIE).match(text, position):
             position = cookie.end()
-            if len(cookie["value"]) >= 16 and found.judge(token_like, cookie["value"]):
+            if len(cookie["value"]) >= 16 and token_like(cookie["value"]):
                 found.add("cookie", cookie.start(), *cookie.span("value"))
 
 
@@ -94,6 +82,20 @@ def _is_login(token: str) -> bool:
     except (Base64Error, UnicodeDecodeError):
         return False
     return bool(colon) and password.isprintable() and not placeholder(password)
+
+
+_NAMED: tuple[tuple[tuple[str, ...], str, str, Callable[[str], bool]], ...] = (
+    (("bearer", "authorization", "ssws"), "auth-header", _HEADER, token_like),
+    (("basic",), "basic-auth", _BASIC, _is_login),
+    (
+        ("login",),
+        "password",
+        _NETRC,
+        lambda value: not (placeholder(value) or compiled(_MAIL).fullmatch(value)),
+    ),
+    (("-u",), "password", _LOGIN_OPTION, lambda value: not placeholder(value)),
+)
+"""Signs of a header or option, the kind of secret in it, its pattern, and whether a value is one."""
 
 
 # --- Passwords and keys that someone speaks of: `password is …`, `api_key = …`, `"secret": "…"`.
@@ -219,7 +221,7 @@ def told(text: str, found: SecretFinds) -> None:
     if any(word in low for word in _PAIRED):
         for match in matches(low, compiled(_PAIR)):
             end, _ = _value(text, match.end(), None, found)
-            if found.judge(password_like, text[match.end() : end], False, False):
+            if password_like(text[match.end() : end], False, False):
                 found.add("password", match.start(), match.end(), end)
     if "phrase" in low or "mnemonic" in low:
         for match in matches(low, compiled(_SEED_PHRASE)):
@@ -252,10 +254,10 @@ def _told_by(match: re.Match[str], text: str, found: SecretFinds) -> tuple[int, 
     if weak:  # but `--password x` and `with password x` are as good as `password: x`
         weak = not found.low[max(0, begin - 9) : begin].endswith(("--", "with ", "using ", "with the "))
     if not key:
-        good = found.judge(password_like, text[start:end], bool(weak), quoted)
+        good = password_like(text[start:end], bool(weak), quoted)
     else:
         value = text[start:end]
-        good = len(value) >= (20 if weak else 10 if kept else 32) and found.judge(token_like, value)
+        good = len(value) >= (20 if weak else 10 if kept else 32) and token_like(value)
         if good and (weak or not kept):  # little says that it is secret, so it must be no hash and no id
             good = any(map(mixed, compiled(r"[A-Za-z0-9]{12,}").findall(value))) or (
                 key == "key"
@@ -303,7 +305,7 @@ def _told_backwards(text: str, found: SecretFinds) -> None:
         chunk = before.rsplit(None, 1)[-1] if before and not before[-1].isspace() else ""
         value = chunk.strip("\"'`“”‘’*(),")
         start = match.start() - len(chunk) + chunk.find(value)
-        if 8 <= len(value) <= len(chunk) < 100 and found.judge(password_like, value, False, False):
+        if 8 <= len(value) <= len(chunk) < 100 and password_like(value, False, False):
             found.add("password", start, start, start + len(value))
 
 

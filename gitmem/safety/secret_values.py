@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -40,7 +40,6 @@ class SecretFinds:
     def __init__(self, text: str) -> None:
         self.secrets: list[Secret] = []
         self.taken = bytearray()
-        self.judged: dict[tuple[object, ...], bool] = {}
         self.length = len(text)
         # The dotted capital I is the only letter that grows by this.
         self.low = (text if text.isascii() else text.replace("\u0130", "I")).lower()
@@ -61,13 +60,6 @@ class SecretFinds:
             return
         self.secrets.append(Secret(kind, start, end))
         self.taken[start:end] = b"\1" * (end - start)
-
-    def judge(self, test: Callable[..., bool], *what: object) -> bool:
-        """Ask `test` once for each value: long texts tend to repeat themselves."""
-        known = self.judged.get((test, *what))
-        if known is None:
-            known = self.judged[(test, *what)] = test(*what)
-        return known
 
     def is_free(self, start: int, end: int) -> bool:
         return self.taken.find(1, start, end) < 0

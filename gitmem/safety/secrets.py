@@ -127,7 +127,7 @@ def _bare_private_keys(text: str, found: SecretFinds) -> None:
     """Find the body of a private key without its first line, by how its encoding begins, and that of a PuTTY file."""
     if "MI" in found.long or "MHcC" in found.long or "MC4C" in found.long or "b3BlbnNzaC1r" in found.long:
         for match in compiled(_BARE_BODY).finditer(text):
-            if len(match[0]) >= 48 and found.judge(plausible, match[0][20:]):
+            if len(match[0]) >= 48 and plausible(match[0][20:]):
                 found.add("private-key", match.start(), *match.span())
     if "Private-Lines:" in text:
         for match in compiled(_PUTTY_BODY).finditer(text):
@@ -154,7 +154,7 @@ def _prefixed(text: str, found: SecretFinds) -> None:
         kind, rest = prefixes_of_tokens()[prefix]
         for match in matches(text, prefix_pattern(prefix, rest)):
             group = "secret" if "(?P<secret>" in rest else 0
-            if found.judge(plausible, match[group] if group else match[0][len(prefix) :]):
+            if plausible(match[group] if group else match[0][len(prefix) :]):
                 found.add(kind, match.start(), *match.span(group))
 
 
@@ -186,11 +186,11 @@ def _shaped(text: str, found: SecretFinds) -> None:
         if part in found.long and compiled(shape).search(found.long):
             group = "secret" if "(?P<secret>" in shape else 0
             for match in matches(text, compiled(shape)):
-                if found.judge(plausible, match[group]):
+                if plausible(match[group]):
                     found.add(kind, match.start(), *match.span(group))
     if "AKIA" in found.long:
         for match in matches(text, compiled(_AWS_PAIR)):
-            if found.judge(plausible, match["secret"]):
+            if plausible(match["secret"]):
                 found.add("aws-secret-key", match.start(), *match.span("secret"))
 
 
@@ -207,7 +207,7 @@ def _in_urls(text: str, found: SecretFinds) -> None:
             if password is None:
                 if len(name) >= 20 and plausible(name) and token_like(name):
                     found.add("url-token", match.start(), *match.span("name"))
-            elif len(password) >= 4 and password != name and not found.judge(placeholder, password):
+            elif len(password) >= 4 and password != name and not placeholder(password):
                 found.add("url-password", match.start(), *match.span("password"))
     if ":thin:" in found.long:
         for match in matches(text, compiled(r":thin:\w{1,64}/(?P<password>[^\s/@]{4,128})@")):
@@ -233,8 +233,8 @@ def _of_vendors(text: str, found: SecretFinds) -> None:
             at >= 0
             and "\n" not in gap
             and not compiled(_NO_KEY).search(gap)
-            and found.judge(plausible, token)
-            and found.judge(token_like, token)
+            and plausible(token)
+            and token_like(token)
         ):
             found.add(f"{vendor.replace(' ', '')}-key", match.start() - len(before) + at, *match.span())
 

@@ -24,6 +24,7 @@ _GROUPS = re.compile(
     r"\b[A-Z]{2}\d{2}(?:[ \u00a0][A-Z0-9]{2,4}){2,8}\b|(?<![\w.-])\+?\d[\d ()/\u00a0-]{5,22}\d(?!\w|\.\w)"
 )
 _THOUSANDS = re.compile(r"(?<=\d)[ ,.'’\u00a0\u202f](?=\d{3}(?!\d))")
+_DECIMAL = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
 _WORD = re.compile(r"[^\W_]+(?:[-_.,:#/@'’][^\W_]+)*")
 _PLAIN = re.compile(r"[^\W_]+")
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
@@ -72,10 +73,10 @@ def fold(text: str) -> str:
 
 def tokens_of(text: str) -> frozenset[str]:
     """Return the runs of letters and digits in a text, folded, and those of its numbers as keys have them."""
-    found = [_name(one) for one in _PLAIN.findall(_apart(fold(text)))]
+    words = set(_PLAIN.findall(_apart(fold(text))))  # a long text says most of its words again
     if any(map(str.isdigit, text)):
-        found += [token for key in keys_of(text) for token in _PLAIN.findall(key)]
-    return frozenset(found)
+        words |= {token for key in keys_of(text) for token in _PLAIN.findall(key)}
+    return frozenset(map(_singular, words))
 
 
 @lru_cache(maxsize=4_096)
@@ -85,7 +86,7 @@ def keys_of(text: str) -> frozenset[str]:
     found = {fold(one).partition("://")[2] or fold(one) for one in _ADDRESS.findall(text)}
     text = _apart(_ADDRESS.sub(" ", text))
     text = _GROUPS.sub(lambda match: re.sub(r"[^0-9A-Za-z]", "", match[0]), text)
-    text = _THOUSANDS.sub("", text)
+    text = _DECIMAL.sub(".", _THOUSANDS.sub("", text))
     found.update(_numbers_and_names(text))
     return frozenset(one for one in (key.strip(".,;:!?/'’") for key in found) if one)
 
@@ -109,8 +110,11 @@ def _numbers_and_names(text: str) -> Iterator[str]:
 
 def _name(word: str) -> str:
     """Return a name as a key: folded, without the mark of a possessive, a day or month in the singular."""
-    name = fold(re.sub(r"['’]s?$", "", word))
-    return name.removesuffix("s") if _CALENDAR.fullmatch(name.removesuffix("s")) else name
+    return _singular(fold(re.sub(r"['’]s?$", "", word)))
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and _CALENDAR.fullmatch(word[:-1]) else word
 
 
 def _is_name(word: str, capital_tells: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 WORD = re.compile(r"[^\W_]+")
 """A word: a run of letters and digits of any script."""
@@ -43,6 +44,7 @@ class _Marks(dict[int, int | None]):
 _WITHOUT_MARKS = _Marks()
 
 
+@lru_cache(maxsize=16_384)
 def root(word: str) -> str:
     """Return about the stem of a word, good enough to weigh a frequent one."""
     root = _SUFFIX.sub("", word) if word.isascii() and len(word) > 4 else word
@@ -57,4 +59,4 @@ def sentences(text: str) -> list[str]:
 
 def roots(text: str) -> frozenset[str]:
     """Return the stems of a text's words, without those that carry no meaning."""
-    return frozenset(map(root, WORD.findall(fold(text)))) - STOP
+    return frozenset(root(word) for word in WORD.findall(fold(text)) if word not in STOP) - STOP

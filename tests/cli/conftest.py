@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 from gitmem.world import World
 
@@ -179,3 +180,11 @@ def mem(gitmem: Cli) -> Cli:
     """The command line inside a new bundle."""
     gitmem.init()
     return gitmem
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A person at a terminal."""
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(App, "is_person", property(lambda _: True))
+    return monkeypatch

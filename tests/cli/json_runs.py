@@ -110,7 +110,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("remote add", "origin", there, "--yes")
     yield run("remote list")
     yield run("sync", "--dry-run")
-    yield run("sync", code=3)  # something waits for a person
+    yield run("sync")  # something waits for a person
     yield run("fold")
     yield run("sync", "--due")
     yield run("sync", "--to", str(here.parent / "memory.bundle"))
@@ -124,7 +124,8 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     del mem.env["GITMEM_MACHINE"]
     mem.cwd = here
     mem("replace", "Thursdays", "Deploys happen on Fridays")
-    yield run("sync", code=3)  # something waits for a person
+    yield run("sync")  # something waits for a person
+    yield ask("remote confirm", "desk")
     [contest] = [one for one in mem("review", "--json").json["waiting"] if one["kind"] == "contested"]
     yield ask("review", contest["id"], "--edit", "Deploys happen on Sundays")
 

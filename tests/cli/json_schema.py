@@ -48,6 +48,7 @@ DOCUMENTS: dict[str, str] = {
     "remote list": "{remotes: [Remote]}",
     "remote remove": "Remote",
     "remote forget": "Remote",
+    "remote confirm": "{machine: str, is_own: bool}",
     "sync": "Synced | {synced: [Synced]} | {started_remotes: [str]} | {file: str, commit_count: int}",
     "fold": "Synced | {main: str, branch_count: int, waiting_branches: [str]} | {forgotten: str}",
     "clone": "{bundle: str, commit: str, held: [str], steps: [any]}",

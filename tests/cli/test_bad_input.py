@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.cli.main import COMMANDS
-from gitmem.git import git_locks
+from gitmem.git import refs
 
 from tests.cli.conftest import NOTE, Cli
 
@@ -219,7 +219,7 @@ def test_a_rebase_under_way(mem: Cli) -> None:
 
 def test_a_foreign_index_lock(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another git command holds the index."""
-    monkeypatch.setattr(git_locks, "PATIENCE", 0.05)
+    monkeypatch.setattr(refs, "PATIENCE", 0.05)
     mem.remember("a fact")
     lock = mem.write(".git/index.lock", "")
     expected = (

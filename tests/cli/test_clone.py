@@ -48,7 +48,7 @@ def test_a_clone_into_a_hermes_home(gitmem: Cli, tmp_path: Path) -> None:
     bundle = str(home / "gitmem" / "bundle")
     assert "1 commit" not in gitmem("-C", bundle, "status").err
     assert "went" in gitmem("-C", bundle, "sync").out
-    gitmem("-C", "mem", "sync")
+    assert "run `gitmem remote confirm laptop`, once" in gitmem.run("-C", "mem", "sync").err
     assert "a fact of this machine" in gitmem("-C", "mem", "facts").out
 
 

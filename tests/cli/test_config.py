@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def test_without_a_bundle(gitmem: Cli) -> None:
     [
         (["transcript", "text"], "the nearest one is `transcripts`"),
         (["nothing"], "is not a setting of gitmem"),
-        (["transcripts", "some"], "must be one of all, summary, text, user-only, off, not 'some'"),
+        (["transcripts", "some"], "must be one of all, text, user-only, off, not 'some'"),
         (["hot_memory_max", "0"], "must be a whole number of at least 1"),
     ],
 )
@@ -158,3 +159,53 @@ def _in_the_docs(row: Setting) -> str:
     values = ", ".join(f"**`{one}`**" if one == default else f"`{one}`" for one in row.choices)
     shown = values or (f"`{default}`" if default else "")
     return f" ({shown}): {row.help}" if shown else f": {row.help}"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "directory", "endless", "huge", "not text"])
+@pytest.mark.parametrize(
+    "place",
+    ["mem/.git/gitmem/config", ".hermes/gitmem.yaml", ".hermes/config.yaml", ".config/gitmem/config.yaml"],
+)
+def test_what_is_no_file_of_settings(mem: Cli, place: str, kind: str) -> None:
+    """A pipe, a directory, a device or a file without end is named at once; nothing waits for it."""
+    path = mem.root / place.removeprefix("mem/") if place.startswith("mem/") else mem.home / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _not_settings(path, kind)
+    for command in (["status"], ["remember", "x"], ["config"]):
+        told = mem.fails(*command)
+        assert path.name in told
+        assert any(word in told for word in ("file of settings", "UTF-8", "symbolic link"))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "directory", "not text"])
+def test_list_of_memories_that_is_no_file(mem: Cli, kind: str) -> None:
+    """No memory is in it, so the one here is not opened by its place."""
+    path = mem.home / ".config/gitmem/memories"
+    path.unlink()
+    _not_settings(path, kind)
+    assert "is not in your list" in mem.fails("status")
+
+
+def _not_settings(path: Path, kind: str) -> None:
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "directory":
+        path.mkdir()
+    elif kind == "endless":
+        path.symlink_to("/dev/zero")
+    elif kind == "huge":
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+    else:
+        path.write_bytes(b"\xff\xfe\x00")
+
+
+def test_marks_and_line_ends_stay(mem: Cli) -> None:
+    """A file that another system wrote is read, and edited as it is."""
+    path = mem.root / ".git/gitmem/config"
+    path.write_bytes("\ufefftranscripts: text\r\n".encode())
+    assert "text\n" == mem("config", "transcripts").out
+    mem("config", "hot_memory_max", "7")
+    assert "\ufefftranscripts: text\r\nhot_memory_max: 7\r\n".encode() == path.read_bytes()
+    mem("config", "transcripts", "--unset")
+    assert "\ufeffhot_memory_max: 7\r\n".encode() == path.read_bytes()

@@ -21,7 +21,7 @@ def test_the_commands(mem: Cli) -> None:
     assert str(path) == shown["place"]
     assert f"would write {path}" in mem("connect", "codex", "--dry-run").out
     assert not path.exists()
-    assert "is not connected" in mem("connections").out
+    assert "No agent is connected." in mem("connections").out
     assert "wrote" in mem("connect", "codex").out
     assert path.read_text() == shown["content"]
     assert "as it should be" in mem("connect", "codex").out

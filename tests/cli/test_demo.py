@@ -55,7 +55,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing(tmp_path: Path) -> None:
         cwd=tmp_path,
         env={"TMPDIR": str(temporary), "GITMEM_BUNDLE": str(tmp_path / ".hermes/gitmem/bundle")},
     )
-    assert (done.returncode, done.stderr.count("\n")) == (0, 2), done.stderr  # one refused, one held
+    assert (done.returncode, done.stderr.count("\n")) == (0, 3), done.stderr  # refused, held, unconfirmed
     shown = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("$ gitmem ")]
     assert {"init", "diff", "sync", "check"} <= set(shown)
     assert "$ git log" in done.stdout
@@ -68,5 +68,5 @@ def test_the_demo_tells_its_story_and_leaves_nothing(tmp_path: Path) -> None:
 def test_the_demo_works_without_git(tmp_path: Path) -> None:
     """Where git is not installed, its part is left out."""
     done = real("demo", "--full", cwd=tmp_path, env={"PATH": "/nonexistent"})
-    assert (done.returncode, done.stderr.count("\n")) == (0, 2), done.stderr  # one refused, one held
+    assert (done.returncode, done.stderr.count("\n")) == (0, 3), done.stderr  # refused, held, unconfirmed
     assert "$ git log" not in done.stdout

@@ -204,10 +204,8 @@ def test_a_linked_work_tree_says_where_the_main_one_is(gitmem: Cli, tmp_path: Pa
 
 
 def test_post_hooks_finish_what_a_crash_left(mem: Cli) -> None:
-    """After a plain checkout, an unfinished write is finished."""
-    mem("hook", "post-commit")
+    """After a plain merge, an unfinished write is finished."""
     mem("hook", "post-merge", "0")
-    mem("hook", "post-checkout", "0" * 40, "0" * 40, "1")
 
 
 def test_an_unknown_hook_is_wrong_usage(mem: Cli) -> None:

@@ -156,7 +156,7 @@ def test_init_beside_a_fetched_memory_is_refused(mem: Cli, tmp_path: Path) -> No
         assert "`git checkout -b main origin/main`" in mem.fails(*command)
     mem.git("checkout", "-q", "-b", "main", "origin/main")
     mem("init", ".")
-    assert "MEMORY.md" in mem("status").out
+    assert "facts" in mem("status").out
 
 
 def test_a_remote_that_is_not_there_is_said_in_our_words(mem: Cli, tmp_path: Path) -> None:

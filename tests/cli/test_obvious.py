@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
+from gitmem.cli.app import App
 
 from tests.cli.conftest import Cli
 from tests.cli.json_runs import HELD
 from tests.cli.test_review import at_a_terminal
-
-
-@pytest.fixture
-def person(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A person at a terminal."""
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    return monkeypatch
 
 
 def test_log_quotes_what_was_learned(mem: Cli) -> None:
@@ -47,6 +38,36 @@ def test_a_date_before_the_beginning_shows_everything(mem: Cli) -> None:
     done = mem.run("diff", "2020-01-01")
     assert (done.code, "+ Deploys happen on Mondays" in done.out) == (0, True)
     assert "The history begins on 2026-06-30 14:01, after the date you gave. From its beginning:" in done.err
+    whole = mem("log").out
+    for words in (("log",), ("facts", "--as-of"), ("search", "deploys", "--as-of"), ("blame", "--as-of")):
+        done = mem.run(*words, "2020-01-01")
+        assert (done.code, "The history begins on" in done.err) == (0, True), words
+        assert words != ("log",) or done.out == whole
+
+
+def test_facts_takes_in_what_was_written_by_hand(mem: Cli) -> None:
+    """Two bullets are two entries, and `forget` takes one of them; a file that is gone is only announced."""
+    mem("remember", "Ann likes coffee")
+    path = mem.root / "memories/MEMORY.md"
+    path.write_text(path.read_text() + "- Bob likes tea\n- Carol likes milk\n")
+    out = mem("facts").out
+    assert all(name in out for name in ("Ann likes coffee", "Bob likes tea", "Carol likes milk"))
+    mem("forget", "Bob")
+    assert path.read_text().endswith("- Carol likes milk\n")
+    assert "Bob" not in path.read_text()
+    path.unlink()
+    assert "Ann likes coffee" in mem("facts").out
+
+
+def test_why_names_a_session_by_its_title(mem: Cli) -> None:
+    """And the source of an earlier wording beside it."""
+    mem("session", "start", "s-4711", "--title", "Invoices of ACME")
+    mem("remember", "Invoices go to Bob", "--source", "the boss")
+    mem("session", "end")
+    mem("replace", "Bob", "Invoices go to Ann")
+    out = mem("why", "Invoices go", "--sessions").out
+    assert 'in session s-4711 ("Invoices of ACME")' in out
+    assert "source: the boss" in out
 
 
 def test_a_restore_says_which_moment_a_date_became(mem: Cli) -> None:
@@ -109,8 +130,7 @@ def test_a_block_that_is_full_holds_five_new_facts_of_a_session(mem: Cli, person
         mem("forget", f"Typed fact number {number}")
     assert mem("facts", "--block").out.count("Noisy fact") == 5
     assert mem("facts").out.count("Noisy fact") == 10
-    person.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    person.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    person.setattr(App, "is_person", property(lambda _: True))
     assert mem.run("digest", "--json").code == 0
     person.undo()
     assert mem("facts", "--block").out.count("Noisy fact") > 5
@@ -143,8 +163,7 @@ def test_the_digest_lists_what_people_decided(mem: Cli, person: pytest.MonkeyPat
     person.undo()
     mem("remember", HELD, code=3)
     (item,) = mem("review", "--list", "--json").json["waiting"]
-    person.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    person.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    person.setattr(App, "is_person", property(lambda _: True))
     assert mem.run("review", item["id"], "--accept", "-m", "it is a joke").code == 0
     person.undo()
     out = mem("digest").out

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from gitmem.permissions import create, make_directories
+from gitmem.files import create, make_directories
 
 from tests.cli.conftest import Cli
 

@@ -36,10 +36,10 @@ def memory(gitmem: Cli) -> Cli:
 def test_search_prints_the_best_first(memory: Cli) -> None:
     """The line that matched, and behind it an id, the type, the time, and where it is."""
     out = memory("search", "database").out
-    assert out.startswith("Use PostgreSQL for invoices — Row locks database\n    Decision  2026-06-30 14:")
+    assert out.startswith("Use PostgreSQL for invoices — Row locks database\n    decision  2026-06-30 14:")
     assert "  decisions/use-postgresql-for-invoices_2026-06-30.md\n" in out
     assert re.search(
-        r"^The database migration failed on a lock timeout\n    [0-9a-f]{8}-1  observation  2026-06-30 14:\d\d  session s1$",
+        r"^The database migration failed on a lock timeout\n    [0-9a-f]{8}-1  noticed  2026-06-30 14:\d\d  session s1$",
         out,
         re.MULTILINE,
     )
@@ -72,7 +72,7 @@ def test_the_ids_that_are_shown_are_accepted(memory: Cli) -> None:
     assert "dark mode" in memory("why", entry[0]).out
     assert (
         f"> 14:04  noticed    The database migration failed on a lock timeout  {event[0]}\n"
-        in memory("recall", "--around", event[0]).out
+        in memory("show", event[0]).out
     )
     memory("forget", entry[0])
     assert "dark mode" not in memory("facts").out
@@ -165,10 +165,8 @@ def test_recall_by_question_newest_and_one(memory: Cli) -> None:
     assert "s1" in memory("recall").out
     reading = memory("recall", "--session", "s1", "--json").json
     assert 2 == len(reading["lines"])
-    around = memory("recall", "--session", "s1", "--around", reading["lines"][0]["id"]).out
-    assert "lock timeout" in around
+    assert "lock timeout" in memory("show", reading["lines"][0]["id"]).out
     assert "No earlier session" in memory("recall", "zeppelin").out
-    assert "There is no event 'x'" in memory.fails("recall", "--around", "x")
     assert "not both" in memory.fails("recall", "x", "--session", "s1", code=2)
     assert "s1" in memory.fails("recall", "--session", "s11")
 

@@ -28,7 +28,16 @@ def test_create_patch_list_and_view(deploy: Cli) -> None:
     assert TEXT.replace("make deploy", "make all") == deploy("skill", "show", "deploy").out
     assert "  - deploy: How to deploy the site" in deploy("skill", "list", "--prompt").out
     assert "There are no skills" not in deploy("skill", "list", "ops").out
-    assert "No skill fits.\n" == deploy("skill", "list", "web").out
+    assert "no category 'web'" in deploy.fails("skill", "list", "web")
+
+
+def test_the_list_of_a_prompt_has_the_skills_of_this_platform(deploy: Cli) -> None:
+    other = TEXT.replace("name: deploy", "name: registry\nplatforms: [windows]")
+    path = deploy.cwd.parent / "OTHER.md"
+    path.write_text(other)
+    deploy("skill", "create", "registry", "--file", str(path))
+    assert "registry" in deploy("skill", "list").out
+    assert "registry" not in deploy("skill", "list", "--prompt").out
 
 
 def test_from_standard_input(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,7 @@ def test_status_of_a_new_bundle(mem: Cli) -> None:
     """The whole output of a bundle with nothing in it."""
     expected = """\
 /tmp/mem
-  MEMORY.md  0 entries, 0 of 2,200 characters (0 %), about 0 tokens
-  USER.md    0 entries, 0 of 1,375 characters (0 %), about 0 tokens
+  facts  none yet: `gitmem remember TEXT` adds one
 """
     assert expected == mem.masked("status")
     stored = """\

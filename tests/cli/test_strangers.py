@@ -58,7 +58,7 @@ WORDS = {
     "erase": ["--text", "mallory", "--yes"],
     "export": ["--format", "jsonl", "../out.jsonl"],
     "forget": ["invoices"],
-    "hook": ["post-commit"],
+    "hook": ["post-merge"],
     "import": ["jsonl", "../in.jsonl", "--yes"],
     "merge-driver": ["a", "b", "c", "memories/MEMORY.md"],
     "note": ["Title", "a text"],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 
 import pytest
+from gitmem.cli.app import App
 from gitmem.okf.entries import entry_hash
 
 from tests.cli.conftest import Cli
@@ -292,6 +294,22 @@ def test_the_change_of_another_is_taken_back_only_after_a_word(
     assert "Tuesdays" in mem("facts").out
 
 
+def test_a_change_that_was_not_seen_is_taken_back_after_a_question(
+    mem: Cli, person: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script of one's own wrote it; what was typed here, or listed since, needs none."""
+    mem("remember", "The lamp is green")
+    with person.context() as patch:
+        patch.setattr(App, "is_person", property(lambda _: False))
+        mem("remember", "The stove is black")
+    monkeypatch.setattr("click.confirm", lambda *_, **__: False)
+    assert mem("undo").out.endswith("Nothing was changed.\n")
+    mem("log")
+    assert "The stove is black" in mem("undo").out
+    assert "The lamp is green" in mem("undo").out
+    assert "0 entries" in mem("facts").out
+
+
 def test_a_dry_run_of_a_restore_to_before_the_beginning_shows_everything(mem: Cli) -> None:
     """With a note, as a diff does; the restore itself is refused."""
     mem("remember", "The lamp is green")
@@ -302,10 +320,13 @@ def test_a_dry_run_of_a_restore_to_before_the_beginning_shows_everything(mem: Cl
     mem.fails("restore", "2020-01-01")
 
 
-def test_undo_says_that_it_leaves_the_snapshot(mem: Cli) -> None:
-    mem("remember", "The lamp is green")
-    mem("snapshot", "s")
-    done = mem.run("undo")
-    assert "Added The lamp is green" in done.out
-    assert "`gitmem snapshot --delete s`" in done.err
-    assert "lamp" not in mem("facts").out
+def test_undo_of_what_another_program_removed(mem: Cli) -> None:
+    """A file that was emptied is one change of its own; one undo brings its entries back, and asks nothing."""
+    for word in ("one", "two", "three", "four"):
+        mem("remember", f"Fact {word} of this memory")
+    path = next(Path(mem.home).parent.rglob("memories/MEMORY.md"))
+    path.write_text("")
+    assert "lost 4 entries" in mem.run("remember", "A later fact").err
+    mem("undo")
+    assert "lost 4 entries" in mem("undo").out
+    assert "Fact three of this memory" in mem("facts").out

@@ -51,6 +51,29 @@ def test_check_of_an_object_that_is_gone(mem: Cli) -> None:
     assert mem("check", "--json", code=3).json["problems"]
 
 
+@pytest.mark.parametrize("content", [None, b"", b"nonsense\n"])
+def test_check_puts_a_lost_branch_back(mem: Cli, content: bytes | None) -> None:
+    """The command that every other one names opens the memory, also where it has no branch."""
+    mem("remember", "Something that was never sent.")
+    tip = mem.git("rev-parse", "main")
+    branch = mem.root / ".git/refs/heads/main"
+    branch.unlink()
+    if content is not None:
+        branch.write_bytes(content)
+    assert "gitmem check" in mem.fails("facts")
+    assert tip[:12] in mem("check", code=3).out
+    assert f"The branch main is at {tip[:12]} again." in mem("check", "--fix").out
+    assert tip == mem.git("rev-parse", "main")
+    assert "never sent" in mem("facts").out
+
+
+def test_check_writes_an_empty_head_again(mem: Cli) -> None:
+    (mem.root / ".git/HEAD").write_bytes(b"")
+    mem("check", code=3)
+    mem("check", "--fix")
+    assert "main" == mem.git("branch", "--show-current").strip()
+
+
 def test_check_says_what_to_do_and_does_it(mem: Cli) -> None:
     """Problems with their remedies; --fix repairs what can be repaired."""
     (mem.root / ".git/hooks/pre-commit").unlink()

@@ -30,8 +30,8 @@ import gitmem.memory.upkeep.create
 import gitmem.safety.secrets
 from gitmem.config import Config
 from gitmem.errors import GitMemError
+from gitmem.memory.capture.abandoned import pending_count
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.journal import pending_count
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.memory import Memory
@@ -75,7 +75,7 @@ def buffer_of(bundle: Memory, session: str = "s1") -> HotMemoryBuffer:
 def push_all(buffer: HotMemoryBuffer, ledger: Ledger, chance: random.Random | None = None) -> None:
     """One event of each kind, or one of any kind; the ledger has the id of each that was acknowledged."""
     for kind, fields in KINDS if chance is None else [chance.choice(KINDS)]:
-        ledger.note(buffer.append(kind, **fields))
+        ledger.note(buffer.take(kind, fields))
 
 
 def in_the_bundle(bundle: Memory) -> Counter[str]:
@@ -328,7 +328,7 @@ def real_full_disk(root: Path) -> None:
         fill_up(ballast, 512)
         for _ in range(200):
             try:
-                ledger.note(buffer.append("observation", content="x" * 3000))
+                ledger.note(buffer.take("observation", {"content": "x" * 3000}))
             except GitMemError as error:
                 told.append(str(error))
                 break

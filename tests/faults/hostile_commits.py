@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from gitmem.git.message import Message
 from gitmem.git.objects import Person, render_commit
@@ -16,6 +15,8 @@ from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash, section_key
+from gitmem.okf.files import open_file
+from gitmem.okf.receipts import new_receipts, with_receipts
 
 from tests.faults.hostile import ATTACK, GOOD, Hub, Kind
 from tests.git.support import run_git
@@ -305,6 +306,60 @@ TAKING: list[Kind] = [
     kind("an-entry-without-a-date", lambda p: p.adding("an undated one", at="soon")),
 ]
 
+# --- what it says was erased, and which turns it names -----------------------------------------------------
+
+
+def receipt(*gone: str) -> Callable[[Peer], Files]:
+    """A receipt that says these commits were erased, the newest of the hub where none is named."""
+
+    def files(peer: Peer) -> Files:
+        made = new_receipts(
+            "text", 1, gone or [peer.hub.tip], at="2026-06-30T14:30:00.000Z", by="ada", reason=""
+        )
+        return {layout.CONFIG_ERASED: with_receipts(peer.tree.read(layout.CONFIG_ERASED), made)}
+
+    return files
+
+
+def all_turns(peer: Peer) -> list[str]:
+    """The names of all events that the hub has."""
+    file = open_file(path := peer.path("sessions", SEEN), peer.read(path))
+    return [key.id for key in file.entries if key.space == "event"]
+
+
+def naming(turns: Callable[[Peer], list[str]]) -> Callable[[Peer], Files]:
+    """An entry that says which turns wrote it."""
+
+    def files(peer: Peer) -> Files:
+        file = CuratedFile.parse(peer.read(layout.MEMORY))
+        return {
+            layout.MEMORY: file.add("a plain claim", "2026-06-30T14:30:00.000Z", turns=turns(peer)).render()
+        }
+
+    return files
+
+
+def relinked(peer: Peer) -> Files:
+    """Every honest entry with invented turns in the place of its own."""
+    return peer.memory(lambda es: [replace(one, extra={**one.extra, "turns": ["f" * 12]}) for one in es])
+
+
+NAMING: list[Kind] = [
+    kind("a-receipt-for-our-history", receipt(), "refused"),
+    kind("a-receipt-for-nothing", receipt("1" * 40, "2" * 40)),
+    kind("a-receipt-that-is-none", put(layout.CONFIG_ERASED), "refused"),
+    kind("claims-a-turn-of-ours", naming(all_turns)),
+    kind("claims-too-many-turns", naming(lambda _: [f"{n:012x}" for n in range(65)]), "refused"),
+    kind("claims-what-is-no-turn", naming(lambda _: ["../../turn"]), "refused"),
+    kind("replaces-our-turns", relinked),
+    kind("a-retraction-with-all-turns", lambda p: retraction("nothing of ours", turns=all_turns(p))),
+    kind(
+        "a-retraction-of-ten-thousand-turns",
+        lambda _: retraction("nothing of ours", turns=[f"{n:012x}" for n in range(10_000)]),
+        "refused",
+    ),
+]
+
 # --- what it says of itself ------------------------------------------------------------------------------
 
 
@@ -319,24 +374,17 @@ def forging(name: str, line: Callable[[Hub], str]) -> Kind:
     """A commit that says of itself what this machine's reflog will say when it arrives."""
 
     def make(hub: Hub) -> None:
-        said = line(hub)
         peer = Peer(hub)
-        files = peer.adding("a plain claim", verified="human:ada")
-        for moment in range(
-            64
-        ):  # the order of two ids is part of some lines: one of a few commits has it right
-            who = replace(WHO, time=WHO.time + moment)
-            peer.commit(files, f"{said}\n\nKind: edit\nMachine: b\n", who)
-            tip = (Path(hub.path) / "refs/heads/main").read_text().strip()
-            if tip > hub.tip:
-                return
+        peer.commit(
+            peer.adding("a plain claim", verified="human:ada"), f"{line(hub)}\n\nKind: edit\nMachine: b\n"
+        )
 
     return Kind(f"forges-{name}", make, "claim")
 
 
 FORGERIES: list[Kind] = [
-    forging("a-merge", lambda hub: f"merge: 0 commits up to {hub.tip[:8]} and 1 commit of b"),
-    forging("a-merge-with-work", lambda hub: f"merge: 1 commit of b and 1 commit up to {hub.tip[:8]}"),
+    forging("a-merge", lambda _: "merge: 2 branches of b"),
+    forging("a-merge-with-work", lambda _: "merge: 2 branches"),
     forging("an-adoption", lambda _: "sync: from origin"),
     forging("a-clone", lambda hub: Message("merge", f"clone of {hub.path}").subject),
     forging("a-clone-by-its-line", lambda hub: Message("clone", f"from {hub.path}").subject),
@@ -456,6 +504,7 @@ COMMIT_KINDS: list[Kind] = [
     *(kind(f"ignores-{name}", put(".gitignore", data), "refused") for name, data in IGNORES.items()),
     *PLACES,
     *TAKING,
+    *NAMING,
     *CLAIMS,
     *READ,
     *(Kind(f"damaged-{name}", raw(COMMITS[name]), "refused") for name in DAMAGED),

@@ -1,9 +1,9 @@
 """Power cuts on real file systems: an image is shut down while a process writes to a bundle on it.
 
-Run by the tests as `python -m tests.faults.power ROOT CUTS|erase SEED KIND`, as root. ext4 and xfs stop at once and write
-nothing more (an ioctl of both); of btrfs, which has no such call, the blocks are copied as they are while the writer is
-stopped. The file system is then mounted again: what was only in memory is gone. What was acknowledged is in a
-ledger elsewhere.
+Run by the tests as `python -m tests.faults.power ROOT CUTS|erase SEED KIND`, as root; with the kind `kill` no power goes,
+and the writer is killed instead. ext4 and xfs stop at once and write nothing more (an ioctl of both); of btrfs, which has no
+such call, the blocks are copied as they are while the writer is stopped. The file system is then mounted again: what was
+only in memory is gone. What was acknowledged is in a ledger elsewhere.
 """
 
 from __future__ import annotations
@@ -272,16 +272,37 @@ def after(root: Path, told: list[str], remote: Path) -> None:
 
 def prepared(where: Path, image: Image) -> Path:
     """A bundle on the image, and its remote elsewhere."""
-    remote = where / "remote.git"
-    run_git(where, "init", "-q", "--bare", "-b", "main", str(remote))
     with image.mounted() as root:
-        forked(lambda: len(open_memory(root).close()))  # in a process of its own: nothing here holds it open
-        here = [sys.executable, "-m", "gitmem", "-C", str(root / "mem")]
-        subprocess.run(
-            [*here, "remote", "add", "origin", str(remote), "--yes"], check=True, capture_output=True
-        )
+        remote = begun(where, root)
         os.sync()
     return remote
+
+
+def begun(where: Path, root: Path) -> Path:
+    """A bundle in a directory, and its remote elsewhere."""
+    remote = where / "remote.git"
+    run_git(where, "init", "-q", "--bare", "-b", "main", str(remote))
+    forked(lambda: len(open_memory(root).close()))  # in a process of its own: nothing here holds it open
+    command(root, "remote", "add", "origin", str(remote), "--yes")
+    return remote
+
+
+def started(where: Path, root: Path, ledger: Ledger, seed: int) -> int:
+    """The process group of a busy writer that has written something."""
+    before = len(ledger.read())
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        try:
+            busy(root, ledger, seed)
+        except BaseException:  # as a rule what the cut does to it
+            (where / "writer.log").write_text(traceback.format_exc())
+        finally:
+            os._exit(0)
+    while len(ledger.read()) == before:
+        assert os.waitpid(child, os.WNOHANG) == (0, 0), (where / "writer.log").read_text()
+        time.sleep(0.05)
+    return child
 
 
 def cut_after_an_erase(where: Path, kind: str) -> None:
@@ -316,19 +337,7 @@ def cut_often(where: Path, cuts: int, seed: int, kind: str) -> None:
     found: Counter[str] = Counter()
     for number in range(cuts):
         with image.mounted() as root:
-            before = len(ledger.read())
-            child = os.fork()
-            if child == 0:
-                os.setsid()
-                try:
-                    busy(root, ledger, seed * 1000 + number)
-                except BaseException:  # as a rule what the cut does to it
-                    (where / "writer.log").write_text(traceback.format_exc())
-                finally:
-                    os._exit(0)
-            while len(ledger.read()) == before:
-                assert os.waitpid(child, os.WNOHANG) == (0, 0), (where / "writer.log").read_text()
-                time.sleep(0.05)
+            child = started(where, root, ledger, seed * 1000 + number)
             time.sleep(chance.random() * chance.choice((0.5, 1, 3)))
             image.cut(child)
             os.killpg(child, signal.SIGKILL)
@@ -344,9 +353,26 @@ def cut_often(where: Path, cuts: int, seed: int, kind: str) -> None:
     print(f"{cuts} cuts, {len(ledger.read())} acknowledged: {dict(found)}")
 
 
+def kill_often(where: Path, kills: int, seed: int) -> None:
+    """Kill after kill, of every verb, on the disk that there is."""
+    chance, ledger, root = random.Random(seed), Ledger(where / "ledger"), where / "disk"
+    root.mkdir()
+    remote = begun(where, root)
+    for number in range(kills):
+        child = started(where, root, ledger, seed * 1000 + number)
+        time.sleep(chance.random() * chance.choice((0.2, 1, 2)))
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        told = ledger.read()
+        verified(partial(after, root, told, remote), f"kill {number}, after {len(told)}")
+    print(f"{kills} kills, {len(ledger.read())} acknowledged")
+
+
 if __name__ == "__main__":
     place, times, beginning, kind = sys.argv[1:]
-    if times == "erase":
+    if kind == "kill":
+        kill_often(Path(place), int(times), int(beginning))
+    elif times == "erase":
         cut_after_an_erase(Path(place), kind)
     else:
         cut_often(Path(place), int(times), int(beginning), kind)

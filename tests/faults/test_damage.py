@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from gitmem.errors import GitMemError
 from gitmem.git.git_directory import open_repository
-from gitmem.git.integrity import damaged_objects, damaged_packs
+from gitmem.git.housekeeping import damaged_objects, damaged_packs
 from gitmem.git.packs import join_small_packs
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository

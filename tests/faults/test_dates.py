@@ -136,9 +136,7 @@ def test_dates_of_commits(filled: Memory, tmp_path: Path, date: str) -> None:
     tree = subprocess.run(["git", "-C", hub, "write-tree"], env=index, check=True, capture_output=True)
     push_commit(hub, tree.stdout.decode().strip(), date)
 
-    done = run(filled.root, "sync")
-    if done.returncode == 0 and not date.startswith("1760000000 +9"):
-        assert "dates that cannot be right" in done.stderr, done
+    run(filled.root, "sync")
     every_reader_works(filled.root)
 
 

@@ -161,6 +161,6 @@ def test_looking_at_a_fetch_has_an_end(repository: Repository) -> None:
     """When the processor time is used up, nothing is taken, and the sentence says so."""
     saved(repository, {"notes/a.md": b"---\ntype: Note\n---\nfine\n"})
     tip = tip_of(repository)
-    assert inspect.check_incoming(repository, tip, [tip], None).files
+    assert inspect.check_incoming(repository, tip, [tip], None).commits
     with pytest.raises(RefusedFetch, match="seconds of processor time"):
-        inspect.check_incoming(repository, tip, [tip], None, Clock()(), patience=-1)
+        inspect.check_incoming(repository, tip, [tip], None, patience=-1)

@@ -117,9 +117,9 @@ def test_foreign_lock_after_a_kill_is_not_broken(
 ) -> None:
     """A lock that git made after a kill has another inode than the dead writer noted: it is waited for."""
     from gitmem.errors import BundleBusy
-    from gitmem.git import git_locks
+    from gitmem.git import refs
 
-    monkeypatch.setattr(git_locks, "PATIENCE", 0.05)
+    monkeypatch.setattr(refs, "PATIENCE", 0.05)
     saved(repository, BEFORE)
     forked_away(die_at, Path(repository.root), CHANGE, "acknowledged")
     lock = Path(repository.git_dir, "index.lock")

@@ -121,6 +121,14 @@ def test_a_cut_after_an_erase_everywhere(tmp_path: Path, kind: str) -> None:
     run_cuts(tmp_path, "erase", 1, kind)
 
 
+@pytest.mark.parametrize("kills", [4, pytest.param(300, marks=pytest.mark.slow)])
+def test_every_verb_is_killed(tmp_path: Path, kills: int) -> None:
+    """Facts, decisions, snapshots, imports, hand edits, undo, gc and erase, killed at any moment: nobody is stuck."""
+    written = [sys.executable, "-m", "tests.faults.power", str(tmp_path), str(kills), "3", "kill"]
+    done = subprocess.run(written, capture_output=True, text=True, cwd=PROJECT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 # By a model of what a file system may leave
 
 

@@ -364,8 +364,6 @@ SAMPLES: dict[str, Any] = {
     "journal/<id>.new": {"gitmem-journal": 1, "session": "s", "id": "0"},
     "journal/<id>.damaged": {"gitmem-journal": 1, "session": "s", "id": "0"},
     "session": {"id": "s"},
-    "cache/snapshot": {"commit": _SOMEBODY, "name": "auto/x"},
-    "cache/scan": {"rules": "1" * 64},
     "ledger": {
         _ENTRY: {
             "remote": "origin", "waits": True, "late": True, "dropped": True, "retracted": True, "kept": "why",
@@ -373,6 +371,7 @@ SAMPLES: dict[str, Any] = {
             "rejected": {"at": "2026-01-01T00:00:00Z", "by": "ada", "tip": _SOMEBODY},
         },
         "memories/MEMORY.md": {"at": 1, "held": [_ENTRY], "gone": [_ENTRY]},
+        "machine laptop": {"at": "2026-01-01T00:00:00Z", "by": "ada"},
     },
     "held/<id>": {
         "text": "a held fact", "destination": {"kind": "file", "path": "notes/x.md"}, "reasons": ["why"],
@@ -383,7 +382,7 @@ SAMPLES: dict[str, Any] = {
     "host/link": {"home": "../../around/home/.hermes"},
     "cache/skills": {"tree": _SOMEBODY, "skills": {"x": {"path": "skills/x/SKILL.md", "name": "x"}}},
     "connections/<name>.base": {
-        "directory": "AROUND/directory", "flat": False, **_AGREED, "text": "mine", "omitted": ["x"], "used": {"0": 1},
+        "directory": "AROUND/directory", "flat": False, **_AGREED, "text": "mine", "used": {"0": 1},
     },
     "connections/<agent>.json": {
         "file": "f", "start": 0, "added": "x", "removed": "y", "after": "1" * 64, "is_new": True,
@@ -475,7 +474,7 @@ UNKNOWN = {
 
 _FILES = (
     "pending", "locks/bundle", "locks/gc", "locks/sync", "cache/gc",
-    "index.db", "index.new.db", "locks/index", "pulled", "cache/clocks", "session", "ledger", "cache/scan",
+    "index.db", "index.new.db", "locks/index", "pulled", "cache/clocks", "session", "ledger",
 )  # fmt: skip
 
 

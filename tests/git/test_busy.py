@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.errors import BundleBusy, BundleNotFound, BundleUnusable, GitMemError
-from gitmem.git import git_locks, recovery, transaction
+from gitmem.git import recovery, refs, transaction
 from gitmem.git.git_directory import open_repository, take_away
 from gitmem.git.repository import Repository
 
@@ -62,7 +62,7 @@ def filled(repository: Repository) -> Repository:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Foreign locks are waited for only for a moment."""
-    monkeypatch.setattr(git_locks, "PATIENCE", 0.05)
+    monkeypatch.setattr(refs, "PATIENCE", 0.05)
 
 
 def refused(repository: Repository, kind: type[GitMemError], words: str) -> None:
@@ -206,7 +206,7 @@ def test_git_may_be_slow(filled: Repository, monkeypatch: pytest.MonkeyPatch, na
                 lock.unlink(missing_ok=True)
 
     real = {name: getattr(time, name) for name in ("clock_gettime_ns", "time_ns", "CLOCK_MONOTONIC")}
-    monkeypatch.setattr(git_locks, "time", Clock(**real))
+    monkeypatch.setattr(refs, "time", Clock(**real))
     saved(filled, {"a.md": b"3\n"})
     fsck_clean(filled)
 

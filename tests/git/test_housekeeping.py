@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from gitmem.git import housekeeping
-from gitmem.git.deltas import delta
 from gitmem.git.git_directory import open_repository
+from gitmem.git.packs import delta
 from gitmem.git.repository import Repository
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 from gitmem.errors import BundleUnusable, RefusedFetch
-from gitmem.git import tree_diff, untrusted_trees
+from gitmem.git import tree, untrusted_trees
 from gitmem.git.objects import DIRECTORY, EMPTY_TREE, EXECUTABLE, FILE, Directory, GitObject, Oid, TreeEntry
 from gitmem.git.repository import Repository
-from gitmem.git.tree import Tree
-from gitmem.git.tree_diff import TreeChange, TreeDiff
+from gitmem.git.tree import Tree, TreeChange, TreeDiff
 from gitmem.git.untrusted_trees import UntrustedTrees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -104,7 +103,7 @@ def test_raw_comparison_equals_the_plain_way(shared: Repository, row: list[Files
     oids = [tree_of(shared, files) for files in row]
     with pytest.MonkeyPatch.context() as patch:
         if small:
-            patch.setattr(tree_diff, "_CACHED", 2)
+            patch.setattr(tree, "_CACHED", 2)
         kept, wary = TreeDiff(shared.store), UntrustedTrees(shared.store)
         for old, new in zip([EMPTY_TREE, *oids], [*oids, EMPTY_TREE], strict=True):
             found = list(kept.changes(old, new))

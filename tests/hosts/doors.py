@@ -374,11 +374,6 @@ def the_note_of_a_snapshot(place: Place, sample: Sample) -> None:
     place.memory.snapshots.create(f"n-{sample.topic}", sample.text, origin=place.memory.origin())
 
 
-@door("notes", "NOTE", SNAPSHOT, TAG)
-def the_plan_of_a_snapshot(place: Place, sample: Sample) -> None:
-    place.memory.snapshots.create(f"p-{sample.topic}", plan=sample.text, origin=place.memory.origin())
-
-
 @door("notes", "TRAILER", COMMIT)
 def the_reason_of_a_change(place: Place, sample: Sample) -> None:
     memory = place.memory
@@ -440,7 +435,6 @@ HOST = "gitmem.memory.mirror.sections:Sections._commit"
 SKILLS = "gitmem.memory.mirror.files:SkillDirectory._take_in"
 SKILL_STORE = "gitmem.memory.skills.store:Skills._write"
 ASKED: Otherwise = {Kind.BLOCKED: (Fate.REFUSED, "The one who asks is there to be refused.")}
-REFERENCES = "gitmem.hosts.hermes.files:note_references"
 FRESH = {Kind.RETRACTED: "A memory that is made now has nothing retracted."}
 OWN = ("host files",)
 
@@ -499,15 +493,6 @@ def a_skill_of_a_linked_directory(place: Place, sample: Sample) -> None:
 
 def skill_page(sample: Sample) -> str:
     return f"---\nname: {sample.topic}\ndescription: what to do\n---\n\n{sample.text}\n"
-
-
-@door("host", "TRAILER", REFERENCES)
-def where_a_skill_of_the_host_came_from(place: Place, sample: Sample) -> None:
-    lock = place.home.path / "skills" / ".hub" / "lock.json"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    known = json.loads(lock.read_text())["installed"] if lock.exists() else {}
-    lock.write_text(json.dumps({"installed": {**known, sample.topic: {"identifier": sample.text}}}))
-    place.driver().compare()
 
 
 @door("import", "FOUND_ENTRY", HOST, entries=True, without=FRESH, own=OWN)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.git.support import plain_environment
 from tests.hosts.conftest import Driver, HermesHome
-from tests.hosts.model import Model, call, say
+from tests.hosts.model import Model, call
 from tests.hosts.talk import events, turn, user
 
 Begin = Callable[..., Driver]
@@ -225,24 +225,26 @@ def model(home: HermesHome, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
         yield found
 
 
-def test_a_compaction_asks_once_and_with_the_key(home: HermesHome, begin: Begin, model: Model) -> None:
-    """Also when the session goes on, ends, and the next one begins."""
-    model.script += [
-        call("memory", action="add", target="user", content="User lives in Bern"),
-        say("NOTHING"),
-    ]
+def test_a_compaction_and_a_switch_ask_nobody(home: HermesHome, begin: Begin, model: Model) -> None:
+    """All of it is on record: the next start asks, once and with the key."""
     provider = begin("s1")
     messages: list[dict[str, Any]] = []
     for text in SAID:
         turn(provider, messages, text, "ok")
     provider.on_pre_compress(messages)
+    provider.on_session_switch("s2", parent_session_id="s1", reset=True, reason="new_session")
     provider.settle()
-    provider.settle()
+    provider.shutdown()
+    assert [] == model.keys
+    model.script.append(call("memory", action="add", target="user", content="User lives in Bern"))
+    second = begin("s3")
+    second.settle()
+    second.settle()
     assert ["Bearer open-sesame"] == model.keys
     assert "User lives in Bern" in home.curated("user")
-    provider.shutdown()
-    begin("s2").settle()
-    assert 1 == len(model.requests)
+    second.shutdown()
+    begin("s4").settle()
+    assert 1 == len(model.keys)
 
 
 def test_an_ended_session_is_told_to_the_model_by_the_next(

@@ -12,7 +12,7 @@ from gitmem.config import Config
 from gitmem.errors import GitMemError
 from gitmem.hosts.loop.agent_session import AgentSession
 from gitmem.hosts.loop.manager import MemoryManager
-from gitmem.hosts.tools.table import offered_by
+from gitmem.hosts.tools.table import offered
 from gitmem.memory.gate import admission
 from gitmem.memory.gate.admission import Policy
 from gitmem.memory.history.log import History
@@ -181,18 +181,17 @@ def test_no_commit_is_made_behind_a_door() -> None:
 def test_every_tool_that_writes_has_its_doors() -> None:
     """For each host that offers it: in a loop, and over MCP."""
     doors, config = {door.name for door in DOORS}, Config(undo_tools=True)
-    for offered, where in (
-        (offered_by(config, "loop"), "in a loop"),
-        (offered_by(config, "mcp"), "over MCP"),
+    for rows, where in (
+        (offered("loop", config), "in a loop"),
+        (offered("mcp", config), "over MCP"),
     ):
-        writing = [row.name for row in offered if not row.reads]
+        writing = [row.name for row in rows if not row.reads]
         assert writing
         assert set() == {f"{one} {where}" for tool in writing for one in TOOL_DOORS[tool]} - doors
 
 
 _TAKES_NO_TEXT = {
     "AgentSession.has_tool": "It asks for a name.",
-    "AgentSession.note": "A warning for the program.",
     "MemoryManager.add_provider": "Another memory, with doors of its own.",
     "MemoryManager.has_tool": "It asks for a name.",
     "MemoryManager.note": "A warning for the program.",
@@ -207,7 +206,6 @@ _BEHIND_A_SESSION = {
     "record_call": "tool_result",
     "on_pre_compress": "compress",
     "on_session_end": "end",
-    "on_session_switch": "session",
 }
 """The hooks of a manager that a session of it calls, by the method that does."""
 

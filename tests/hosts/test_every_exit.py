@@ -13,7 +13,7 @@ import pytest
 from gitmem.config import Config
 from gitmem.git.git_settings import Remote, Remotes
 from gitmem.hosts.hermes.provider import GitMemProvider
-from gitmem.hosts.tools.table import HERMES_PREFIX, offered_by
+from gitmem.hosts.tools.table import HERMES_PREFIX, offered
 from gitmem.memory import review
 from gitmem.memory.memory import Memory
 from gitmem.memory.session import Session
@@ -277,7 +277,7 @@ def test_a_compaction_says_the_same_fast_and_slow(story: Story) -> None:
 def test_every_tool_is_an_exit() -> None:
     """With each of its actions."""
     found = set()
-    for schema in (row.for_model(HERMES_PREFIX) for row in offered_by(Config(undo_tools=True), "hermes")):
+    for schema in (row.for_model(HERMES_PREFIX) for row in offered("hermes", Config(undo_tools=True))):
         actions = [one["enum"] for one in schema["parameters"]["properties"].values() if "enum" in one]
         found |= {f"{schema['name']} {action}" for action in actions[0]} if actions else {schema["name"]}
     assert set() == found - EXITS.keys()
@@ -313,13 +313,11 @@ EGRESS = {
     "gitmem.hosts.tools.calls:ToolArguments.egress": "gitmem_diff",
     "gitmem.hosts.tools.calls:run": "errors of tools",
     "gitmem.hosts.tools.reading:fetch": "gitmem_fetch full",
-    "gitmem.memory.mirror.sections:Sections._visible": "host files",
     "gitmem.memory.curated.prompt_block:_shown_entries": "prompt block",
     "gitmem.memory.curated.prompt_block:about_user": "system prompt",
     "gitmem.memory.curated.prompt_block:unconfirmed": "system prompt",
     "gitmem.memory.distill.compression:Compressor.preview": "slow compaction",
     "gitmem.memory.distill.compression:Compressor.told": "compaction",
-    "gitmem.memory.distill.compression:_known_entries": "distiller endpoint",
     "gitmem.memory.find.context:_Recollection.__init__": "context",
     "gitmem.memory.find.embedding:Meaning._fill": "embeddings endpoint",
     "gitmem.memory.find.recall:Recall._recalled": "recall",
@@ -327,8 +325,9 @@ EGRESS = {
     "gitmem.memory.find.recall:Recall.read": "recall read",
     "gitmem.memory.find.recall:Recall.scroll": "recall scroll",
     "gitmem.memory.find.search:Search.egress": "search",
-    "gitmem.memory.exchange.exporting:_shown": "export for AGENTS.md",
+    "gitmem.memory.curated.prompt_block:for_agents": "export for AGENTS.md",
     "gitmem.memory.memory:Memory.read_log": "log page",
+    "gitmem.cli.render.found:tell_about": "recall browse",
 }
 
 
@@ -385,6 +384,8 @@ NO_EXIT = {
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
     **dict.fromkeys(("annotate", "commit_gate", "said", "prompt_was_built"), _WAY_IN),
+    **dict.fromkeys(("admitted_origin", "admitted_message", "lay_session", "session_is_laid"), _WAY_IN),
+    "commit_hand_edits": _WAY_IN,
     **dict.fromkeys(
         ("happened", "happened_once", "returned", "delegated", "answered", "wrote", "called", "call_begins"),
         _WAY_IN,

@@ -172,17 +172,10 @@ def test_status_of_a_home_without_gitmem(shell: Shell) -> None:
     assert all("gitmem connect hermes" in found[name] for name in ("config", "plugin", "bundle"))
 
 
-def test_status_names_each_pitfall(
-    bare_home: HermesHome, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_names_each_pitfall(bare_home: HermesHome, shell: Shell) -> None:
     """What fails silently in the host is seen here."""
     bare_home.install()
-    host = tmp_path / "bin"
-    host.mkdir()
-    (host / "hermes").write_text(f"#!{sys.executable}\n")
-    (host / "hermes").chmod(0o755)
-    bare_home.env["PATH"] = f"{host}:{os.environ['PATH']}"
-    assert set() == set(problems(shell, code=0)) - {"environment"}
+    assert set() == set(problems(shell, code=0))
 
     shim = bare_home.path / "plugins/gitmem"
     (shim / "__init__.py").write_text("# older\n")
@@ -197,14 +190,11 @@ def test_status_names_each_pitfall(
     (clone / "config.yaml").write_text("memory: {provider: gitmem}\n")
     assert "--profile coder" in problems(shell)["profile coder"]
     seen = problems(shell, "--profile", "coder")
-    assert {"plugin", "bundle"} == set(seen) - {"environment"}  # and not each that depends on the bundle
+    assert {"plugin", "bundle"} == set(seen)  # and not each that depends on the bundle
     assert all("connect hermes --profile coder`" in seen[name] for name in ("plugin", "bundle"))
     (clone / "config.yaml").unlink()
 
-    (host / "hermes").write_text("#!/usr/bin/python-that-is-not\n")
-    assert "has no working gitmem" in problems(shell)["environment"]
-
-    (bare_home.path / "config.yaml").write_text("memory: {provider: honcho}\n")
+    (bare_home.path / "config.yaml").write_text("memory:\n  provider: honcho\n")
     assert "honcho" in problems(shell)["config"]
     bare_home.install()
 

@@ -18,7 +18,6 @@ from gitmem.memory.mirror.changes import HostChange, Report, changes
 from gitmem.memory.origin import Origin
 from gitmem.memory.upkeep.checks import Checks
 from gitmem.okf import layout
-from gitmem.okf.curated import CuratedFile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -378,11 +377,11 @@ def test_a_file_that_the_host_changes_under_our_hands_is_not_overwritten(
     monkeypatch.setattr(files, "_LOCK_WAIT", 60.0)  # a slow machine is not a busy host
     home.write("agreed")
     bundle = home.bundle()
-    HostFiles(bundle, home.home, list).look()
+    HostFiles(bundle, home.home).look()
     bundle.curated.add("from the bundle", origin=bundle.origin())
     done: list[object] = []
     with host_lock(str(home.file())):  # as the host's own tool holds it around a write
-        comparing = threading.Thread(target=lambda: done.append(HostFiles(bundle, home.home, list).look()))
+        comparing = threading.Thread(target=lambda: done.append(HostFiles(bundle, home.home).look()))
         comparing.start()
         # The new file lies ready beside the old one, which was read before.
         while comparing.is_alive() and not list(home.file().parent.glob(".gitmem_*.tmp")):
@@ -431,7 +430,7 @@ def test_what_was_retracted_does_not_come_back_by_the_host(home: HermesHome, beg
 
 
 def test_the_hosts_limit_holds(home: HermesHome, begin: Begin) -> None:
-    """Entries that have no room stay in the bundle; the agent keeps the room it makes for itself."""
+    """Entries that have no room stay in the bundle, and the agent's own stay in its file."""
     (home.path / "config.yaml").write_text("memory:\n  provider: gitmem\n  memory_char_limit: 100\n")
     provider = begin()
     for number in range(3):
@@ -450,7 +449,7 @@ def test_the_hosts_limit_holds(home: HermesHome, begin: Begin) -> None:
     bundle.commit(merged, purpose="merge", origin=bundle.origin())
     provider.compare()
     assert len("\n§\n".join(home.entries())) <= 100
-    assert any("pulled" in text for text in home.entries())
+    assert not any("pulled" in text for text in home.entries())
     assert 4 == len(home.curated()), home.subjects()
     tip = home.bundle().tip
     provider.compare()
@@ -477,6 +476,20 @@ def test_a_file_that_is_not_utf8_is_left_alone(home: HermesHome, begin: Begin) -
     assert 1 == sum("not UTF-8" in line for line in provider.warned)
 
 
+def test_a_pipe_is_not_waited_for(home: HermesHome, begin: Begin) -> None:
+    """No session hangs, nothing is taken out of the memory, and the other file goes on."""
+    home.write("Likes rum")
+    begin("s1").shutdown()
+    home.file().unlink()
+    os.mkfifo(home.file())
+    home.write("Likes tea", name="USER.md")
+    provider = begin("s2")
+    provider.system_prompt_block()
+    assert ["Likes tea"] == home.curated("user")
+    assert ["Likes rum"] == home.curated()
+    assert 1 == sum("not a regular file" in line for line in provider.warned)
+
+
 def test_a_damaged_note_of_what_was_agreed_removes_nothing(home: HermesHome, begin: Begin) -> None:
     """It is rebuilt: entries of both sides stay."""
     home.write("alpha", "beta")
@@ -489,8 +502,26 @@ def test_a_damaged_note_of_what_was_agreed_removes_nothing(home: HermesHome, beg
     assert [] == provider.warned
 
 
+def test_a_link_out_of_the_home_is_not_followed(home: HermesHome, begin: Begin, tmp_path: Path) -> None:
+    """Neither read nor written, and that is said; the other file is compared as ever."""
+    outside = tmp_path / "outside.md"
+    outside.write_text("A text of somebody else.")
+    os.utime(outside, (1, 1))
+    home.file().parent.mkdir(exist_ok=True)
+    home.file().symlink_to(outside)
+    home.write("Ada likes tea", name="USER.md")
+    begin().shutdown()
+    bundle = home.bundle()
+    bundle.curated.add("from the bundle", origin=bundle.origin())
+    HostFiles(bundle, home.home).look()
+    assert "A text of somebody else." == outside.read_text()
+    assert ["from the bundle"] == home.curated()
+    assert "MEMORY.md is a link out of the agent's home" in " ".join(map(str, bundle.notices))
+    assert b"Ada likes tea" in (home.bundle().read(layout.USER) or b"")
+
+
 def test_a_link_stays_a_link(home: HermesHome, begin: Begin) -> None:
-    """MEMORY.md may be a link into somebody's notes."""
+    """MEMORY.md may be a link into notes of the same home."""
     elsewhere = home.path / "notes.md"
     elsewhere.write_text("linked")
     os.utime(elsewhere, (1, 1))
@@ -504,7 +535,7 @@ def test_a_link_stays_a_link(home: HermesHome, begin: Begin) -> None:
     assert {"linked", "from the bundle"} == set(elsewhere.read_text().removesuffix("\n").split("\n§\n"))
 
 
-# --- the order -------------------------------------------------------------------------------------------
+# --- the entries -----------------------------------------------------------------------------------------
 
 WORDS = ("harbour", "lantern", "copper", "violet", "engine", "meadow", "paper", "granite")
 STEPS = st.lists(
@@ -522,14 +553,15 @@ STEPS = st.lists(
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
-def test_the_bundle_has_the_hosts_order(
+def test_the_bundle_has_the_hosts_entries(
     home: HermesHome, steps: list[tuple[str, int, str, bool, bool]]
 ) -> None:
-    """Byte for byte, whatever the host's own store does, and whether or not it tells of it."""
+    """Whatever the host's own store does, and whether or not it tells of it."""
     home.write()
     bundle = home.bundle()
     told: list[Report] = []
-    beside = HostFiles(bundle, home.home, lambda: told)
+    beside = HostFiles(bundle, home.home)
+    beside.reports = lambda **_: told  # type: ignore[assignment]
     beside.look(patience=0)
     for number, (action, which, word, is_told, compares) in enumerate(steps):
         store, entries = memory_store(), home.entries()
@@ -549,19 +581,16 @@ def test_the_bundle_has_the_hosts_order(
             told.append(replace(notice(action, content, old, bundle.now()), journal="j", number=number + 1))
         if compares or number == len(steps) - 1:
             beside.look(patience=0)
-            body = CuratedFile.parse_leniently(bundle.read(layout.MEMORY), layout.MEMORY).text
-            assert home.file().read_text().removesuffix("\n") == body
-    beside.look(patience=0)
-    there = home.file().read_text().removesuffix("\n")
-    assert there == CuratedFile.parse_leniently(bundle.read(layout.MEMORY), layout.MEMORY).text
-    assert there == "\n§\n".join(entry.text for entry in bundle.curated.entries("memory"))
+            assert sorted(home.entries()) == sorted(home.curated())
+    assert [] == beside.look(patience=0).written
+    assert sorted(home.entries()) == sorted(entry.text for entry in bundle.curated.entries("memory"))
 
 
 def test_the_hosts_file_ends_with_a_newline_that_the_host_takes(home: HermesHome) -> None:
     """Its own store reads the same entries, sees no drift, and may rewrite the file without; nothing is written back."""
     home.write()
     bundle = home.bundle()
-    beside = HostFiles(bundle, home.home, list)
+    beside = HostFiles(bundle, home.home)
     beside.look(patience=0)
     bundle.curated.add("one", origin=bundle.origin())
     bundle.curated.add("two", origin=bundle.origin())

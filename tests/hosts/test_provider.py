@@ -10,7 +10,6 @@ import pytest
 from gitmem.memory.capture.abandoned import pending_count
 
 from tests.hosts.conftest import Driver, HermesHome
-from tests.hosts.model import Model, call
 from tests.hosts.talk import answer, events, result, tool_call, turn, user
 
 Begin = Callable[..., Driver]
@@ -153,24 +152,6 @@ def test_a_compaction_in_place_is_no_fork(home: HermesHome, begin: Begin) -> Non
     assert any("tabs over spaces" in entry for entry in home.entries() + home.entries("USER.md"))
 
 
-def test_an_endpoint_is_asked_when_the_host_has_its_answer(home: HermesHome, begin: Begin) -> None:
-    """A compaction waits for the rules and for no model; what the model finds is kept when it comes."""
-    with Model() as model:
-        (home.path / "gitmem.yaml").write_text(f"distiller:\n  base_url: {model.url}\n  model: scripted\n")
-        model.script.append(call("memory", action="add", target="user", content="User lives in Bern"))
-        model.hang.set()
-        provider = begin("s1")
-        text = provider.on_pre_compress([user("I prefer tabs over spaces.")] * 10)
-        assert "tabs" in text
-        assert "Bern" not in text
-        model.hang.clear()
-        provider.settle()
-        provider.compare()
-    assert "User lives in Bern" in home.curated("user")
-    assert "User lives in Bern" in home.entries("USER.md")
-    assert {"pre-compress"} == {one.first("Trigger") for one in home.log() if one.kind == "compress"}
-
-
 def test_undo_takes_the_last_turn_from_agents(home: HermesHome, begin: Begin) -> None:
     """The record of what was said stays for people; two in a row take back two turns."""
     provider = begin("s1")
@@ -188,6 +169,21 @@ def test_undo_takes_the_last_turn_from_agents(home: HermesHome, begin: Begin) ->
     assert "dahlia" in shown
     assert "begonia" not in shown
     assert "cyclamen" not in shown
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_several_turns_are_taken_back_at_once(home: HermesHome, begin: Begin, kept: int) -> None:
+    """The host tells of one rewind and not of how many turns; the next list that it hands over says it."""
+    provider = begin("s1")
+    messages: list[dict[str, Any]] = []
+    flowers = ("aster", "begonia", "cyclamen")
+    for number, flower in enumerate(flowers):
+        turn(provider, messages, f"the {flower} grows in the greenhouse of the castle", f"Row {number}.")
+    provider.on_session_switch("s1", parent_session_id="", rewound=True)
+    turn(provider, messages[: 2 * kept], "the dahlia grows in the greenhouse of the castle", "Fine.")
+    provider.settle()
+    shown = " ".join(hit.text for hit in home.bundle().search("greenhouse castle", type="turn"))
+    assert [*flowers[:kept], "dahlia"] == [one for one in (*flowers, "dahlia") if one in shown]
 
 
 def test_a_delegation_is_an_observation(home: HermesHome, begin: Begin) -> None:

@@ -34,7 +34,7 @@ def names(home: HermesHome) -> list[str]:
 
 
 def test_agent_made_skills_are_versioned(home: HermesHome, begin: Begin) -> None:
-    """With their files; what came with Hermes, or from its hub, is only named, and named anew when it changes."""
+    """With their files; what came with Hermes, or from its hub, is left alone."""
     put(home, "ops/deploy/SKILL.md")
     put(home, "ops/deploy/scripts/run.sh", "#!/bin/sh\nmake deploy\n")
     put(home, "ops/deploy/references/notes.md", "Plain notes, no front matter.\n")
@@ -52,22 +52,12 @@ def test_agent_made_skills_are_versioned(home: HermesHome, begin: Begin) -> None
     ] == names(home)
     for entry in (one for one in home.log() if one.kind == "host"):
         assert ("host file", "") == (entry.first("Source"), entry.session)
-    listed = (home.bundle().read("hermes/skills/laptop.md") or b"").decode()
-    assert listed.endswith(
-        "- hub-one: openai/skills/hub-one, sha256:0123\n- shipped: came with Hermes, abc\n"
-    )
     put(home, "ops/deploy/SKILL.md", SKILL + "\nAnd then check.\n")
     provider.compare()
     assert "host: skill ops/deploy changed: SKILL.md" == home.subjects("host")[-1]
     (home.path / "skills/ops/deploy/scripts/run.sh").unlink()
     provider.compare()
     assert 2 == len(names(home))
-    (home.path / "skills/.bundled_manifest").write_text("")
-    (home.path / "skills/.hub/lock.json").unlink()
-    (home.path / "skills/shipped/SKILL.md").unlink()
-    (home.path / "skills/hub-one/SKILL.md").unlink()
-    provider.compare()
-    assert home.bundle().read("hermes/skills/laptop.md") is None
 
 
 def test_a_restore_brings_a_skill_back(home: HermesHome, begin: Begin) -> None:
@@ -204,24 +194,3 @@ def test_a_skill_of_a_process_that_died(home: HermesHome, begin: Begin) -> None:
     dying.die()
     begin("s2")
     assert ["s1"] == [entry.session for entry in home.log() if "skill" in entry.subject]
-
-
-def test_what_waits_in_hermes_is_listed_in_the_review(home: HermesHome, begin: Begin) -> None:
-    """Staged by the host itself; what cannot be read is nothing, and it is decided there."""
-    from gitmem.errors import UsageError
-    from gitmem.memory import review
-
-    begin()
-    directory = home.path / "pending" / "skills"
-    directory.mkdir(parents=True)
-    payload = {"action": "create", "name": "deploy", "content": SKILL}
-    staged = {"id": "0a1b2c3d", "summary": "create deploy", "created_at": 1_782_828_000.0, "payload": payload}
-    (directory / "0a1b2c3d.json").write_text(json.dumps(staged))
-    (directory / "broken.json").write_text("{")
-    (directory / "list.json").write_text("[1]")
-    [item] = review.waiting(home.bundle())
-    assert ("0a1b2c3d", "proposed", "skills: create deploy") == (item.id, item.kind, item.path)
-    assert "Run `make deploy`." in item.text
-    assert "1 skill that Hermes keeps back waits for a person" in review.in_words([item])
-    with pytest.raises(UsageError, match="waits in Hermes"):
-        review.accept(home.bundle(), item, by="ada")

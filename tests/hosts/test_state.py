@@ -52,7 +52,7 @@ from gitmem.memory.opening import open_bundle
 from gitmem.world import World
 
 memory = open_bundle(World.real(), sys.argv[1])
-HotMemoryBuffer(memory, memory.sessions.info("night")).append("observation", content=sys.argv[2])
+HotMemoryBuffer(memory, memory.sessions.info("night")).take("observation", {"content": sys.argv[2]})
 with throw_away(memory.repository, []):
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -37,6 +37,7 @@ class Other:
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(hub)], check=True)
         bundle = home.bundle()
         Remotes(bundle.repository).save(Remote("origin", str(hub), consent=True))
+        bundle.ledger.confirm_machine("desktop", "ada")
         Sync(bundle).run()
         self.memory: Memory = clone(
             home.world, str(hub), str(place / "other"), config=Config(machine="desktop")

@@ -144,17 +144,16 @@ def test_search_finds_and_finds_as_of(
     assert "8443" in use(provider, "gitmem_search", query="staging port", as_of="then")
 
 
-def test_a_diff_shows_the_turns_that_may_be_shown(home: HermesHome, begin: Begin) -> None:
+def test_a_session_shows_the_turns_that_may_be_shown(home: HermesHome, begin: Begin) -> None:
     """With their rank, and without echoes and bookkeeping."""
     provider = begin("s1")
-    use(provider, "gitmem_snapshot", name="then")
     turn(provider, [], "how do we deploy the billing service?", "with make deploy")
     call = tool_call("memory", "1", action="add", content="deploys by make")
     page = tool_call("web_extract", "2", urls=["https://a.example"])
     said = [user("go on"), call, result("1", "stored"), page, result("2", "make 5 is out"), answer("gone on")]
     provider.sync_turn("go on", "gone on", messages=said)
     provider.settle()
-    told = use(provider, "gitmem_diff", a="then", path="sessions")
+    told = use(provider, "gitmem_recall", session="s1")
     assert "said: [user] how do we deploy the billing service? [assistant] with make deploy" in told
     [page_read] = [one for one in told.split("\n") if "untrusted" in one]
     assert page_read.endswith(
@@ -162,7 +161,6 @@ def test_a_diff_shows_the_turns_that_may_be_shown(home: HermesHome, begin: Begin
     )
     assert "stored" not in told
     assert "withheld" not in told
-    assert "Nothing changed." == use(provider, "gitmem_diff", a="then")
 
 
 def test_hits_say_what_they_are(home: HermesHome, begin: Begin) -> None:

@@ -15,7 +15,7 @@ _VIEWS = {
         "SELECT p.name, c.oid FROM path_change x JOIN path p ON p.id = x.path JOIN commits c ON c.id = x.commit_id"
     ),
     "spans": (
-        "SELECT e.hash, p.name, s.space, s.key, s.type, s.session, s.at, s.tags, s.trust, s.scope, s.rank, "
+        "SELECT e.hash, p.name, s.space, s.key, s.type, s.session, s.at, s.tags, s.deprecated, s.scope, s.rank, "
         "s.source, s.replaces, s.turn, c.oid, s.from_seq, s.to_seq FROM span s JOIN entry e ON e.id = s.entry "
         "JOIN path p ON p.id = s.path JOIN commits c ON c.id = s.origin WHERE s.from_seq > 0"
     ),

@@ -166,22 +166,6 @@ def test_what_a_merge_brings_keeps_its_origin(bundle: Memory) -> None:
     assert same_as_rebuilt(bundle) == []
 
 
-def test_a_pulled_human_review_counts_as_a_machines(bundle: Memory) -> None:
-    """Trust that came from elsewhere is taken for a machine's word."""
-    reviewed = concept("Alpha", verified=[{"by": "human:ann", "at": "2026-06-30T14:00:00Z"}])
-    ours = graft(bundle.repository, {"notes/mine.md": reviewed}, kind="edit", Machine="laptop")
-    theirs = graft(
-        bundle.repository,
-        {"notes/theirs.md": reviewed},
-        parents=(bundle.repository.store.commit(ours).parents[0],),
-        move=False,
-        kind="edit",
-        Machine="server",
-    )
-    graft(bundle.repository, {"notes/theirs.md": reviewed}, parents=(ours, theirs), kind="merge")
-    assert [spans_in(bundle, f"notes/{name}.md")[0].trust for name in ("mine", "theirs")] == [2, 1]
-
-
 # --- what the history is asked for ------------------------------------------------------------------------
 
 

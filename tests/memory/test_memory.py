@@ -65,7 +65,7 @@ def test_closing_goes_on_after_a_failure(make_bundle: Callable[..., Memory]) -> 
     memory.commit = _busy  # type: ignore[method-assign]
     with pytest.raises(BundleBusy, match="1 event waits in the journal"):
         memory.close()
-    assert not memory.repository.store._reader._packs
+    assert not memory.repository.store._packs
     again = open_bundle(memory.world, memory.root, config=memory.config)
     assert [event.fields["content"] for event in again.sessions.events("s1")] == ["waits"]
     again.close()
@@ -98,13 +98,10 @@ def test_a_closed_memory_opens_what_it_needs(bundle: Memory) -> None:
 
 
 def test_repr_is_short_and_never_fails(bundle: Memory, tmp_path: Path) -> None:
-    """Where it is, how much it holds and at which commit; a broken memory says what is wrong."""
-    bundle.remember("one")
-    bundle.remember("Ana", target="user")
+    """Where it is, also of a broken memory."""
     root, tip = str(tmp_path / "mem"), bundle.tip
-    assert repr(bundle) == f"<Memory {root}: 2 entries, tip {tip[:8]}>"
     Path(root, ".git/refs/heads/main").write_text("nonsense\n")
-    assert repr(bundle) == f"<Memory {root}: BundleUnusable>"
+    assert repr(bundle) == f"<Memory {root}>"
     Path(root, ".git/refs/heads/main").write_text(f"{tip}\n")
 
 
@@ -452,7 +449,7 @@ def test_verbs_are_awaited_in_asyncio(tmp_path: Path, monkeypatch: pytest.Monkey
     memory = asyncio.run(agent())
     assert threads
     assert threading.get_ident() not in threads
-    assert not memory.repository.store._reader._packs
+    assert not memory.repository.store._packs
     assert [(state.id, state.status) for state in memory.sessions.all()] == [("tuesday", "closed")]
     memory.close()
 

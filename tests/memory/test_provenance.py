@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from gitmem.cli.main import main
-from gitmem.cli.render.history import blame_line
+from gitmem.cli.render.printed import text_of
 from gitmem.config import Config
 from gitmem.memory.memory import Memory
+from gitmem.memory.provenance import Vouching
 from gitmem.memory.review import release
 from gitmem.memory.upkeep.create import create
 from gitmem.safety.verdict import Finding, Result, Verdict
@@ -48,7 +49,10 @@ def verify(bundle: Memory, name: str, text: str) -> None:
 
 def trust(bundle: Memory, words: str) -> int:
     [hit] = bundle.search(words).hits
-    return hit.trust
+    by = next(one for one in bundle.log() if one.id == hit.commit)
+    vouching = Vouching(bundle.repository, bundle.config.machine)
+    is_ours = vouching.vouches(hit.commit, kind=by.kind, machine=by.machine, source=by.source)
+    return HUMAN if is_ours else MACHINE
 
 
 def test_a_pulled_human_is_a_machine(machines: Machines) -> None:
@@ -151,12 +155,12 @@ def test_blame_says_whose_word_it_is(machines: Machines) -> None:
     machines.sync(a)
     [here] = a.blame("memories/MEMORY.md")
     assert ("human:ada", True) == (here.verified, here.verified_here)
-    assert "verified by human:ada" in blame_line(here, str)
-    assert "another machine" not in blame_line(here, str)
+    assert "verified by human:ada" in text_of(here)
+    assert "another machine" not in text_of(here)
     machines.sync(b)
     [there] = b.blame("memories/MEMORY.md")
     assert ("human:ada", False) == (there.verified, there.verified_here)
-    assert "verified by human:ada on another machine" in blame_line(there, str)
+    assert "verified by human:ada on another machine" in text_of(there)
 
 
 def forged(machines: Machines) -> tuple[Memory, Memory]:

@@ -127,19 +127,6 @@ def test_an_added_entry_is_the_last_whatever_the_clocks_say() -> None:
     assert file.entries[1].at == NOW
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=25))
-def test_an_entry_can_be_placed_between_any_two(steps: list[tuple[int, bool]]) -> None:
-    """Again and again at the same spot; and the file reads back as it was written."""
-    file, order = filled("first", "last"), [entry_hash("first"), entry_hash("last")]
-    for number, (where, at_the_end) in enumerate(steps):
-        text = f"entry {number}"
-        order.insert(len(order) if at_the_end else where % (len(order) + 1), entry_hash(text))
-        file = file.add(text, NOW).placed(entry_hash(text), order)
-        assert [entry.key.id for entry in file.entries] == order
-    assert CuratedFile.parse(file.render()).entries == file.entries
-    assert file.with_entries(reversed(file.entries)) == file
-
-
 def test_replace_by_what_is_there() -> None:
     """The same text is not a change, another entry's text leaves it alone, an unknown hash is refused."""
     file = filled("a", "b")
@@ -416,8 +403,8 @@ def test_items_of_a_list_are_entries() -> None:
 
 
 def test_lists_below_headings_are_entries_too() -> None:
-    """Each item, and each text between two lists; one item alone below a text stays with it."""
-    body = "## Team\n\n- Alice runs the shop\n- Bob is on call\n\n## Servers\n- db1 is old\n"
+    """Each item, and each text between two lists, with every byte as it was; one item alone below a text stays with it."""
+    body = "## Team\n\n- Alice runs the shop\n- Bob is on call\n\n\n## Servers\n- db1 is old\n"
     file = CuratedFile.parse(body.encode(), PATH).taken_in(None, NOW)
     assert [entry.text for entry in file.entries] == [
         "## Team",
@@ -426,11 +413,16 @@ def test_lists_below_headings_are_entries_too() -> None:
         "## Servers",
         "db1 is old",
     ]
-    without = file.remove(entry_hash("Bob is on call")).render()
-    assert without.decode().endswith(
-        "---\n## Team\n§\n- Alice runs the shop\n§\n## Servers\n§\n- db1 is old\n"
-    )
+    assert file.render().decode().endswith("---\n" + body)
     assert CuratedFile.parse(file.render(), PATH).entries == file.entries
+    for gone in ("- Alice runs the shop\n", "- Bob is on call\n", "- db1 is old\n"):
+        without = file.remove(entry_hash(gone[2:].strip()))
+        assert without.render().decode().endswith("---\n" + body.replace(gone, ""))
+        assert CuratedFile.parse(without.render(), PATH).entries == without.entries
+    reworded = file.replace(entry_hash("Bob is on call"), "Bob is away", NOW).add("A fact of its own", NOW)
+    text = body.replace("Bob is on call", "Bob is away") + "§\nA fact of its own\n"
+    assert reworded.render().decode().endswith("---\n" + text)
+    assert CuratedFile.parse(reworded.render(), PATH).entries == reworded.entries
     alone = CuratedFile.parse(b"How to deploy:\n- push a tag\n", PATH).taken_in(None, NOW)
     assert [entry.text for entry in alone.entries] == ["How to deploy:\n- push a tag"]
 
@@ -460,6 +452,30 @@ def test_a_list_that_a_tool_wrote_is_one_entry() -> None:
     file = CuratedFile.new().add("- a\n- b", NOW)
     again = CuratedFile.parse(file.render(), PATH).taken_in(file, NOW)
     assert [entry.text for entry in again.entries] == ["- a\n- b"]
+
+
+@given(
+    st.permutations(
+        ["- a", "* b\n  more", "## C", "Some prose\nof two lines", "", "\n", "- f", "1. g", "## H"]
+    )
+)
+def test_a_page_of_lists_keeps_its_bytes(lines: list[str]) -> None:
+    """Blank lines and headings stay where a person put them, also when an entry goes."""
+    body = "\n".join(lines).strip() + "\n"
+    file = CuratedFile.parse(body.encode(), PATH).taken_in(None, NOW)
+    assert file.render().decode().endswith(f"---\n{body}")
+    for entry in file.entries:
+        without = file.remove(entry.key.id)
+        assert CuratedFile.parse(without.render(), PATH).entries == without.entries
+        assert [one.text for one in without.entries] == [one.text for one in file.entries if one != entry]
+
+
+@pytest.mark.parametrize("gap", [-1, 0, 10, "2", None, True])
+def test_a_gap_that_is_none_changes_no_text(gap: object) -> None:
+    """Front matter of a stranger cannot bend the body."""
+    file = CuratedFile.new().add("a", NOW).add("b", NOW, gap=gap)
+    assert file.render().decode().endswith("---\na\n§\nb\n")
+    assert [entry.text for entry in CuratedFile.parse(file.render(), PATH).entries] == ["a", "b"]
 
 
 @pytest.mark.parametrize("bullet", ["§\n", "- - ", "x", 3, None, "-\n"])

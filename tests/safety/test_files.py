@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from gitmem.safety.files import code_of
-from gitmem.safety.scanner import scan
+from gitmem.safety.scanner import Scanner
 from hypothesis import given
 from hypothesis import strategies as st
 
+scan = Scanner.shipped().scan
 DANGER = "rm -rf ~/"
 
 

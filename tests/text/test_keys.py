@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from gitmem.text.keys import is_common, keys_of, quotes_of, says, without
+from gitmem.text import keys
+from gitmem.text.keys import is_common, keys_of, quotes_of, says, tokens_of, without
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from tests.safety.growth import growth
         ("The account is DE89 3704 0044 0532 0130 00", "DE89370400440532013000", "de89370400440532013000"),
         ("The budget is 12,000 euros", "Das Budget: 12.000 Euro", "12000"),
         ("The budget is 12k", "a budget of 12 000", "12000"),
+        ("The pipe is 2.43 m long", "misst 2,43 m", "2.43"),
         ("Call +49 170 1234567", "Ruf +49 (170) 1234567 an", "491701234567"),
         ("My sister is called Mirela", "I met Mirela's friend", "mirela"),
         ("The host is db-7.lan", "ssh DB-7.lan", "db-7.lan"),
@@ -65,10 +67,10 @@ def test_a_quote_is_found_word_for_word() -> None:
 @given(st.text(max_size=200))
 def test_any_text_can_be_looked_through(text: str) -> None:
     """Without its own keys it has none of them."""
-    keys = keys_of(text)
-    left = without(text, says(text, keys))
+    found = keys_of(text)
+    left = without(text, says(text, found))
     assert isinstance(left, str)
-    assert not any(says(left, {key}) for key in keys)
+    assert not any(says(left, {key}) for key in found)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,21 @@ def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
     assert growth(keys_of.__wrapped__, long) < 100
     assert growth(lambda part: says(part, {"x"}, {"a b c"}), long) < 100
     assert growth(quotes_of, long) < 100
+
+
+def test_a_long_text_is_read_by_its_different_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note of a megabyte says most of its words again: a search that finds it reads each once."""
+    read: list[str] = []
+
+    def name(word: str) -> str:
+        read.append(word)
+        return word
+
+    monkeypatch.setattr(keys, "_singular", name)
+    assert tokens_of("The garden gate opens at noon. " * 30_000) == {
+        *["the", "garden", "gate", "opens", "at", "noon"]
+    }
+    assert len(read) == 6
 
 
 def test_only_the_clause_that_has_a_key_is_left_out() -> None:

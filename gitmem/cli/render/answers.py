@@ -77,7 +77,7 @@ def _tell_fact(app: App, fact: Fact, *, verbose: bool) -> None:
     tail = dim(f"  ({', '.join(filter(None, (author, source, f'{fact.share} %')))})")
     app.out.block(dim(lead), fact.entry.text, pinned, mark, tail, indent=" " * len(lead))
     if verbose and fact.blame is not None:
-        app.out.block(" " * 11, dim(blame_line(fact.blame, app.date)), indent=" " * 13)
+        app.out.block(" " * 11, dim(blame_line(app, fact.blame)), indent=" " * 13)
 
 
 @renders("FrozenBlock")
@@ -98,7 +98,9 @@ _NEARLY_FULL = 80
 def tell_status(app: App, found: Status, *, verbose: bool = False) -> None:
     """Print the state of a memory; with `verbose` also what is stored, and how."""
     out = app.out
-    out.line(bold(found.bundle))
+    columns = out.columns
+    too_long = columns and len(found.bundle) > columns
+    out.line(bold(f"…{found.bundle[1 - columns :]}" if too_long else found.bundle))
     rows = [*_session_rows(app, found), *_store_rows(found)]
     if found.events_waiting:
         rows.append(("journal", f"{count(found.events_waiting, 'event')} not committed yet"))
@@ -110,14 +112,14 @@ def tell_status(app: App, found: Status, *, verbose: bool = False) -> None:
         _tell_full(app, store)
     if found.waiting_in_words:
         out.line()
-        out.line(yellow(found.waiting_in_words))
+        out.block(yellow(found.waiting_in_words), indent="  ")
     good = [edit for edit in found.hand_edits if not edit.problem]
     bad = [edit for edit in found.hand_edits if edit.problem]
     _tell_edits(app, "Edited by hand; the next write or `gitmem commit` commits them:", good)
     _tell_edits(app, "Edited by hand, and not committed until they are repaired or removed:", bad)
     for problem in found.problems:
         out.line()
-        out.line(red("! "), problem)
+        out.block(red("! "), problem, indent="  ")
 
 
 def _tell_full(app: App, store: StoreUsage) -> None:
@@ -126,43 +128,45 @@ def _tell_full(app: App, store: StoreUsage) -> None:
     if store.left_out:
         app.out.line()
         left = count(len(store.left_out), "entry of", "entries of")
-        app.out.line(yellow(f"{left} {name} found by search only, not in prompts (`gitmem facts --pin ID`):"))
+        told = f"{left} {name} found by search only, not in prompts (`gitmem facts --pin ID`):"
+        app.out.block(yellow(told), indent="  ")
         for text in store.left_out[:_LISTED]:
             app.out.block("  ", shortened(text))
         _tell_more(app, store.left_out)
     elif store.usage * 100 > _NEARLY_FULL * store.limit:
         app.out.line()
-        app.out.line(yellow(f"{name} fills {store.usage * 100 // store.limit} % of its place in a prompt."))
+        told = f"{name} fills {store.usage * 100 // store.limit} % of its place in a prompt."
+        app.out.block(yellow(told), indent="  ")
 
 
 def _tell_edits(app: App, heading: str, edits: Sequence[PendingEdit]) -> None:
     if not edits:
         return
     app.out.line()
-    app.out.line(heading)
+    app.out.block(heading, indent="  ")
     for edit in edits:
         style = {"added": green, "removed": red}.get(edit.change, yellow)
         note = f"  ({edit.problem})" if edit.problem else ""
-        app.out.line("  ", style(f"{edit.change:<8}"), edit.path, dim(note))
+        app.out.block("  ", style(f"{edit.change:<8}"), edit.path, dim(note))
 
 
 def _session_rows(app: App, found: Status) -> Iterator[tuple[str, str]]:
     if found.last_session is None:
         return
-    state = found.last_session.state
-    title = state.get("title") if state.get("title") != f"Session {state.id}" else ""
-    name = state.id + (f' "{shortened(title, 60)}"' if title else "")
-    if found.last_session.is_open:
-        since = f", open since {app.moment(state.get('started'))}" if state.get("started") else ", open"
-        yield "session", name + since
-    else:
-        ended = f", ended {app.moment(state.get('ended'))}" if state.get("ended") else ""
-        yield "last session", name + ended
-    yield "learned", ", ".join(found.learned.in_short()) or "nothing"
+    state, is_open = found.last_session.state, found.last_session.is_open
+    when = state.get("started" if is_open else "ended")
+    told = "open since" if is_open else "ended"
+    title = f'"{shortened(found.title, 60)}"' if found.title else state.id
+    yield "session" if is_open else "last session", title + (f", {told} {app.moment(when)}" if when else "")
+    if learned := found.learned.in_short():
+        yield "learned", ", ".join(learned)
 
 
 def _store_rows(found: Status) -> Iterator[tuple[str, str]]:
-    for store in found.curated:
+    filled = [store for store in found.curated if store.entry_count]
+    if not filled:
+        yield "facts", "none yet: `gitmem remember TEXT` adds one"
+    for store in filled:
         size = f"{count(store.entry_count, 'entry', 'entries')}, {_used(store.usage, store.limit)}"
         yield store.path.rpartition("/")[2], f"{size}, about {count(store.tokens, 'token')}"
 
@@ -200,7 +204,7 @@ def tell_plan(app: App, plan: Plan, *, short: bool = False) -> None:
     if short:
         done, total = plan.progress
         archived = dim("  archived") if plan.is_archived else ""
-        app.out.line(cyan(f"{done}/{total} "), bold(plan.name), "  ", plan.title, archived)
+        app.out.block(cyan(f"{done}/{total} "), bold(plan.title), f"  {plan.name}", archived)
         return
     app.out.line(bold(plan.title), dim(f"  {plan.path}"))
     for step in plan.steps:
@@ -236,7 +240,7 @@ def tell_remote(app: App, one: Remote) -> None:
     from gitmem.git.remote_address import shown_url
 
     agreed = "" if one.consent or not one.pushes else ", you have not allowed sending yet"
-    app.out.line(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{agreed})"))
+    app.out.block(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{agreed})"))
 
 
 @renders("Steps")
@@ -268,9 +272,10 @@ def tell_exported(app: App, done: Exported, *, place: str = "") -> None:
 @renders("Imported")
 def tell_imported(app: App, done: Imported) -> None:
     """Print what an import brought, or would bring."""
-    entries, events = count(done.entries, "entry", "entries"), count(done.events, "event")
-    what = f"{entries}, {events} of {count(done.sessions, 'session')}, {count(done.files, 'file')}"
-    app.out.line(green("would import " if done.dry_run else "imported "), what)
+    events = f"{count(done.events, 'event')} of {count(done.sessions, 'session')}" if done.events else ""
+    entries = count(done.entries, "entry", "entries") if done.entries else ""
+    what = ", ".join(filter(None, (entries, events, count(done.files, "file") if done.files else "")))
+    app.out.line(green("would import " if done.dry_run else "imported "), what or "nothing")
     if done.removed:
         app.out.line(dim(f"{done.removed} of an earlier state went again: `gitmem log` has them"))
     if done.known:
@@ -293,10 +298,11 @@ def _tell_more(app: App, listed: Sequence[object]) -> None:
 
 
 _ELSEWHERE = (
-    "gitmem cannot reach other copies: backups, clones, exported files, what a host or a model keeps.",
-    "A forge serves old commits by their ids until it collects its garbage: GitHub's support does that on request; GitLab",
-    "has Settings > Repository > Repository cleanup; on your own server run `git reflog expire --expire=now --all` and",
-    "`git gc --prune=now` in the repository. A password or key that was in here must be changed.",
+    "gitmem cannot reach other copies: backups, clones, exported files, what a host or a model keeps. "
+    "A forge serves old commits by their ids until it collects its garbage: GitHub's support does that on request; "
+    "GitLab has Settings > Repository > Repository cleanup; on your own server run "
+    "`git reflog expire --expire=now --all` and `git gc --prune=now` in the repository. "
+    "A password or key that was in here must be changed."
 )
 
 
@@ -317,25 +323,26 @@ def tell_erased(app: App, done: Erased, *, asks: bool = False) -> None:
     """Print what was erased, or what holds it and would be rewritten: the sentence that counts first."""
     out = app.out
     if done.dry_run:
-        out.line(
-            bold(f"It would be gone for good: {count(done.rewritten, 'commit')} rewritten, with no way back.")
-        )
-        texts = {"Written as": done.forms, "Like it, and kept": done.near, "Also in": _holders(done)}
+        counted = count(done.rewritten, "commit")
+        out.block(bold(f"It would be gone for good: {counted} rewritten, with no way back."), indent="")
+        texts = {"Written as": done.forms, "Also in": _holders(done)}
         for title, names in texts.items():
             if names:
                 more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
                 out.block(f"{title}: ", safe("; ".join(names[:_LISTED])) + more, indent="  ")
         if not asks:
-            out.line(dim("Nothing was changed: this was a dry run. `--json` lists each commit and file."))
+            told = "Nothing was changed: this was a dry run. `--json` lists each commit and file."
+            out.block(dim(told), indent="")
         return
     out.line(yellow(done.commit[:8]), f"  erased: {count(done.rewritten, 'commit')} rewritten")
     out.line(f"receipt {', '.join(done.receipts)} in config/erased.md")
     for path in done.left:
-        out.line(yellow(f"{safe(path)} still holds it, and is not gitmem's to change: edit it yourself."))
+        told = f"{path} still holds it, and is not gitmem's to change: edit it yourself."
+        out.block(yellow(told), indent="  ")
     for remote in done.remotes:
-        out.line(f"{remote} still has the old history: `gitmem sync {remote}` puts the new one there.")
-    for sentence in _ELSEWHERE:
-        out.line(dim(sentence))
+        told = f"{remote} still has the old history: `gitmem sync {remote}` puts the new one there."
+        out.block(told, indent="  ")
+    out.block(dim(_ELSEWHERE), indent="")
 
 
 # --- what waits ------------------------------------------------------------------------------------------

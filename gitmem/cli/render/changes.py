@@ -20,6 +20,7 @@ from gitmem.cli.terminal import (
     padded,
     red,
     safe,
+    size,
     width,
     yellow,
 )
@@ -107,6 +108,10 @@ def _tail(item: LearnedItem) -> list[Piece]:
     return [*told, yellow("  unconfirmed")] if item.unconfirmed else told
 
 
+_LONGEST_COMPARED = 200_000
+"""In characters: nobody reads two longer texts word by word, and printing a megabyte of them takes seconds."""
+
+
 def _tell_part(out: Output, change: Change) -> None:
     """Print the differences inside a file."""
     mark = Styled(f"{_MARGIN}{_SIGNS[change.op]} ", _STYLES[change.op])
@@ -123,6 +128,10 @@ def _tell_part(out: Output, change: Change) -> None:
 
 
 def _changed(out: Output, lead: list[Piece], old: str, new: str, tail: list[Piece], margin: str) -> None:
+    if max(len(old), len(new)) > _LONGEST_COMPARED:
+        sizes = f"{size(len(old.encode()))} became {size(len(new.encode()))}"
+        out.line(*lead, dim(f"{sizes}; `gitmem diff --unified` has the lines"), *tail)
+        return
     if "\n" in old.strip("\n") and "\n" in new.strip("\n"):
         out.line(*lead, dim("lines changed"), *tail)
         for line in _line_diff(old, new):
@@ -365,8 +374,6 @@ def tell_synced(app: App, done: Synced, **view: bool) -> None:
         out.line(
             f"Others were faster: it is on the branch {done.branch} there, and in main with the next sync."
         )
-    if done.taken:
-        out.line(yellow(f"{done.remote} takes away: {done.taken}"))
     for store in done.archived:
         moved = count(len(store.texts), "entry", "entries")
         out.line(yellow(f"The {store.target} store was over its limit: {moved} moved to the archive."))

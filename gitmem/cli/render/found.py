@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.render import renders
 from gitmem.cli.terminal import Piece, bold, count, cyan, dim, yellow
+from gitmem.okf.plain import shortened
 from gitmem.okf.short_ids import short
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ _KINDS = {
 
 @renders("Found")
 def tell_found(
-    app: App, found: Found, *, query: str = "", wanted: Mapping[str, Any] = _ANY, explain: bool = False
+    app: App,
+    found: Found,
+    *,
+    query: str = "",
+    wanted: Mapping[str, Any] = _ANY,
+    titles: Mapping[str, str] = _ANY,
+    explain: bool = False,
 ) -> None:
     """Hits, the best first; where there are none, what was looked for."""
     if not found.hits:
@@ -47,13 +54,13 @@ def tell_found(
     for number, hit in enumerate(found.hits):
         if number:
             app.out.line()
-        _tell_hit(app, hit, explain)
+        _tell_hit(app, hit, titles.get(hit.session, ""), explain)
     if found.withheld:
         app.out.line()
         app.out.line(dim(f"{found.withheld} more were kept back by the scanner."))
 
 
-def _tell_hit(app: App, hit: Hit, explain: bool) -> None:
+def _tell_hit(app: App, hit: Hit, title: str, explain: bool) -> None:
     """The text, and behind it its origin: an id to go on with, the kind, the time, the place."""
     from gitmem.okf.ranks import ECHO, TOOL
 
@@ -62,7 +69,7 @@ def _tell_hit(app: App, hit: Hit, explain: bool) -> None:
         app.out.block(yellow(f"{said} {hit.source or hit.text.partition(chr(10))[0]}"), indent="")
     app.out.block(*_marked(hit), indent="")
     _tell_doubts(app, hit, _IN, _IN)
-    app.out.block(_IN, dim("  ".join(piece for piece in _place(app, hit) if piece)))
+    app.out.block(_IN, dim("  ".join(piece for piece in _place(app, hit, title) if piece)))
     if explain:
         parts = "  ".join(f"{name} {value:.2f}" for name, value in hit.parts.items())
         app.out.block(_IN, yellow(f"{hit.score:.2f}"), dim(f" = {parts}"))
@@ -77,13 +84,14 @@ def _tell_doubts(app: App, one: Hit | Line, lead: str, indent: str) -> None:
         app.out.block(lead, dim(f"since then replaced by: {on_one_line(one.since)}"), indent=indent)
 
 
-def _place(app: App, hit: Hit) -> Iterator[str]:
+def _place(app: App, hit: Hit, title: str) -> Iterator[str]:
     is_event = hit.key.space == "event"
     yield short(hit.key.id)
-    yield hit.type
+    yield _KINDS.get(hit.type, hit.type.lower())
     yield app.moment(hit.at)
     # The file of an event is its session's; a file that is the entry is what to open.
-    yield f"session {hit.session}" if is_event and hit.session else hit.path
+    session = f'in "{shortened(title, 40)}"' if title else f"session {hit.session}"
+    yield session if is_event and hit.session else hit.path
     yield f"removed by {hit.removed[:8]}" if hit.removed else ""
     yield f"and in {count(hit.also, 'other place')}" if hit.also > 0 else ""
 
@@ -160,9 +168,15 @@ def tell_reading(app: App, reading: Reading, **_: bool) -> None:
 @renders("About")
 def tell_about(app: App, about: About) -> None:
     """A session on one line."""
+    title = about.title
+    if not title and (words := app.bundle.session_title(about.session)):
+        from gitmem.memory.gate.egress import Egress
+
+        # The first words of a conversation: they may be of a turn that was taken back.
+        title = Egress(app.bundle, app.bundle.index.current()).title(about.session, words)
     known = (about.source or about.platform, about.model, about.agent, about.machine)
-    told = "  ".join(piece for piece in (app.moment(about.started), about.title, *known) if piece)
-    app.out.line(cyan(about.session), dim(f"  {told}"))
+    told = (app.moment(about.started), about.session if title else "", *known)
+    app.out.block(cyan(title or about.session), dim("  ".join(("", *filter(None, told)))))
 
 
 def _tell_chat(app: App, lines: Sequence[Line], *, around: int = 0) -> None:

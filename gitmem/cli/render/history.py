@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice, takewhile
+from itertools import chain, islice, takewhile, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.render import renders
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gitmem.memory.capture.session_page import SessionState
     from gitmem.memory.history.blame import Blamed
     from gitmem.memory.history.digest import Digest, News
-    from gitmem.memory.history.impact import Exposed
     from gitmem.memory.history.log import LogEntry
     from gitmem.memory.history.revert import Undoable
     from gitmem.memory.history.story import Chapter
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 _SHORT = 8
 _ID = 12
-_WIDEST, _NARROWEST = 120, 60
+_WIDEST, _NARROWEST, _LEAST = 120, 60, 20
 _SURVEYED = 50
 """So many chapters are looked at to see who wrote most of them."""
 _LEARNED = 3
@@ -90,13 +89,16 @@ class _Log:
         by = who(one.entry)
         tail = "" if by == self._usual else f"  ({by})"
         lead = f"  {begun:%H:%M}  {padded(name, _ID) if words else name}  "
-        room = max(self._columns - width(lead) - width(tail), _NARROWEST // 3)
+        if self._columns - width(lead + tail) < _LEAST:
+            tail = tail and f"  ({cut(one.entry.agent or by, _ID)})"
+        room = max(self._columns - width(lead + tail), _ID)
         self._out.line(dim(lead[: len(_DEEP)]), yellow(lead[len(_DEEP) :]), cut(words, room), dim(tail))
         return words
 
     def learned(self, one: Chapter, words: str) -> None:
         """Quote what a chapter learned, where its title does not say it."""
-        items = [item for item in one.learned.items if item.title not in words]
+        counts_only = not one.session and one.entry.kind in ("edit", "import")
+        items = [item for item in one.learned.items if counts_only or item.title not in words]
         for item in items[:_LEARNED]:
             label = "" if item.noun == "fact" else f"{item.noun}: "
             text = cut(label + item.title, self._columns - len(_DEEP) - 2)
@@ -157,11 +159,12 @@ def claim(entry: LogEntry, word: str = "according to") -> str:
     return {"": "", ELSEWHERE: ", unverified"}.get(entry.pulled_from, f", {word} {entry.pulled_from}")
 
 
-def commit_line(app: App, entry: LogEntry) -> list[Piece]:
+def commit_line(app: App, entry: LogEntry, what: str = "") -> list[Piece]:
     """One commit: id, when, what and why, who and where."""
-    commit, words = entry.commit, subject_in_words(entry.subject)
-    session = f", session {entry.session}" if entry.session and entry.session not in words else ""
-    told = f"{words}: {entry.reason}" if entry.reason else words
+    commit, words = entry.commit, what or subject_in_words(entry.subject)
+    is_named = not entry.session or entry.session in words
+    session = "" if is_named else f", in {app.session(entry.session)}"
+    told = f"{words}: {entry.reason}" if entry.reason and not what else words
     when = dim(padded(app.date(commit.made), AGE))
     return [yellow(commit.oid[:_SHORT]), " ", when, "  ", told, dim(f"  ({who(entry)}{session})")]
 
@@ -188,51 +191,45 @@ _MARGIN, _DEEPER = "    ", "      "
 def tell_blamed(app: App, one: Blamed) -> None:
     """An entry with its present words, who gave it these and why, and the words it had before."""
     app.out.block(red("- ") if one.left else green("+ "), one.entry.text, indent="  ")
-    app.out.block(_MARGIN, dim(blame_line(one, app.date)), indent=_DEEPER)
+    app.out.block(_MARGIN, dim(blame_line(app, one)), indent=_DEEPER)
     for words in one.earlier:
         app.out.block(_MARGIN, dim(f"before: {shortened(words.text)}"), indent=_DEEPER)
-        app.out.block(_DEEPER, dim(_event("from", words.by, app.date)), indent=_DEEPER + "  ")
+        app.out.block(_DEEPER, dim(_event(app, "from", words.by)), indent=_DEEPER + "  ")
 
 
-def blame_line(one: Blamed, date: Callable[[float], str]) -> str:
+def blame_line(app: App, one: Blamed) -> str:
     """The story of an entry's present words."""
-    if one.earlier:
-        parts = [_event("reworded", one.changed, date)]
-    else:
-        parts = [_event("added" if one.first is None else "brought back", one.introduced, date)]
+    verb = "reworded" if one.earlier else "added" if one.first is None else "brought back"
+    parts = [_event(app, verb, one.changed if one.earlier else one.introduced)]
     if one.first is not None:
-        parts.append(_event("first added", one.first, date))
+        parts.append(_event(app, "first added", one.first))
     if one.verified:
         pulled = one.verified.startswith("human:") and not one.verified_here
         parts.append(f"verified by {one.verified}" + (_PULLED if pulled else ""))
     if one.left is not None:
-        parts.append(_event("left", one.left, date))
+        parts.append(_event(app, "left", one.left))
     short = f"{one.entry.key.id[:8]}: " if one.entry.key.space == "§" else ""
     return short + "; ".join(parts)
 
 
-def _event(verb: str, entry: LogEntry, date: Callable[[float], str]) -> str:
-    source = "" if entry.brings_back else entry.source
-    why = "; ".join(_said({"reason:": entry.reason, "source:": source}))
-    when = date(entry.commit.made)
-    return f"{verb} {when} {_who(entry)} ({entry.id[:8]})" + (f", {why}" if why else "")
+def _event(app: App, verb: str, entry: LogEntry) -> str:
+    told = f"{verb} {app.date(entry.commit.made)}{_by(app, entry)}"
+    told += f", reason: {entry.reason}" if entry.reason else ""
+    return told + (f", source: {entry.source}" if entry.source and not entry.brings_back else "")
 
 
-def _who(entry: LogEntry, title: str = "") -> str:
-    agent = entry.agent or entry.commit.author.name
-    session = f'{entry.session} "{title}"' if title else entry.session
-    known = {"in session": session, "by": agent, "on": entry.machine}
-    return " ".join(_said(known)) + claim(entry)
-
-
-def _said(known: Mapping[str, str]) -> list[str]:
-    return [f"{word} {value}" for word, value in known.items() if value]
+def _by(app: App, entry: LogEntry) -> str:
+    session = f" in {app.session(entry.session, whole=True)}" if entry.session else ""
+    machine = f" on {entry.machine}" if entry.machine else ""
+    by = entry.agent or entry.commit.author.name
+    return f"{session} by {by}{machine}{claim(entry)} ({entry.id[:8]})"
 
 
 # Trace
 
-_STEPS, _PLACES, _FOLLOWING = 14, 5, 5
+_STEPS, _PLACES = 10, 5
 """So many lines of each at most: what is longer is counted, and listed with `--json`."""
+_LEFT = {"revert": "taken back", "restore": "went with a restore", "archive": "archived", "memory": "removed"}
 
 
 @renders("Traced")
@@ -240,15 +237,15 @@ def tell_traced(app: App, found: Traced, *, sessions: bool = False, events: bool
     """The life of a text as a timeline, its impact in numbers, and the command that takes it back."""
     app.out.paged()
     known, said = found.known, found.talk
-    _tell_lives(app, known)
+    for thing in known[:_PLACES]:
+        _tell_thing(app, thing)
+    _tell_more(app, "", known[_PLACES:], "more entry with it", "more entries with it", "--json")
     for held in found.waiting:
         app.out.block(
             bold(shortened(held.text, 200)), yellow(f"  held: gitmem review {held.id}"), indent="  "
         )
-    if not (known or said):
-        _tell_titles(app, found.lives)
-    elif said and (events or not known):
-        _tell_said(app, said, found.text, all_of_it=events)
+    if events or not known:
+        _tell_said(app, said or found.lives, found.text, most=len(said) if events else _STEPS)
     elif said:
         where = len({life.came.session for life in said})
         app.out.line(dim(f"… and said {count(len(said), 'time')} in {count(where, 'session')} (--events)"))
@@ -259,78 +256,58 @@ def tell_traced(app: App, found: Traced, *, sessions: bool = False, events: bool
     elif all(life.left is not None for life in found.lives):
         app.out.line("Nothing of it is left in the memory.")
     elif not known:
-        app.out.line("It was only talked about: no fact, decision, note, plan or skill has it.")
+        app.out.block("It was only talked about: no fact, decision, note, plan or skill has it.", indent="")
 
 
-def _tell_lives(app: App, things: Sequence[Sequence[Life]]) -> None:
-    """Each thing that had the text, with its source, and its wordings one after the other."""
-    left = _STEPS
-    for thing in things[:_PLACES]:
-        last = thing[-1]
-        short = f"  {last.key.id[:8]}" if last.key.space == "§" else ""
-        name = last.text if last.key.space == "§" else last.text.partition("\n")[0]
-        app.out.block(bold(shortened(name, 200)), dim(f"  {last.path}{short}"), indent="  ")
-        origins = [life.came for life in thing if life.key == last.key and not life.came.brings_back]
-        if origins and (sources := origins[-1].trailers.get("Source")):
-            app.out.block("  ", f"from {', '.join(sources)}{claim(origins[-1])}", indent=_MARGIN)
-        steps = list(_steps(thing))
-        for step in steps[: max(left, 1)]:
-            _tell_step(app, *step)
-        if len(steps) > max(left, 1):
-            app.out.line(dim(f"  … and {count(len(steps) - max(left, 1), 'step')} more (--json)"))
-        left -= len(steps)
-    if len(things) > _PLACES:
-        app.out.line(
-            dim(f"… and {count(len(things) - _PLACES, 'more entry', 'more entries')} with it (--json)")
-        )
+def _tell_thing(app: App, thing: Sequence[Life]) -> None:
+    """An entry that had the text, with its source, and its wordings one after the other."""
+    last = thing[-1]
+    is_fact = last.key.space == "§"
+    name = last.text if is_fact else last.text.partition("\n")[0]
+    short = f"  {last.key.id[:8]}" if is_fact else ""
+    app.out.block(bold(shortened(name, 200)), dim(f"  {last.path}{short}"), indent="  ")
+    origins = [life.came for life in thing if life.key == last.key and not life.came.brings_back]
+    if origins and (sources := origins[-1].trailers.get("Source")):
+        app.out.block("  ", f"from {', '.join(sources)}{claim(origins[-1])}", indent=_MARGIN)
+    steps = list(_steps(thing))
+    for verb, style, entry, life in steps[:_STEPS]:
+        _tell_step(app, style(verb), entry, life, last.text)
+    _tell_more(app, "  ", steps[_STEPS:], "more step", "more steps", "--json")
 
 
-def _tell_step(app: App, verb: str, style: Any, entry: LogEntry, text: str, said: Sequence[str]) -> None:
+def _steps(thing: Sequence[Life]) -> Iterator[tuple[str, Any, LogEntry, Life | None]]:
+    """Yield what happened to an entry: a verb, its colour, the commit, and the wording that began with it."""
+    before: Life | None = None
+    for life, after in zip_longest(thing, thing[1:]):
+        verb = "added" if before is None else "brought back" if before.key == life.key else "reworded"
+        yield verb, yellow if verb == "reworded" else green, life.came, life
+        if life.left is not None and (after is None or after.came.id != life.left.id):
+            yield _LEFT.get(life.left.kind, "left"), red, life.left, None
+        before = life
+
+
+def _tell_step(app: App, verb: Piece, entry: LogEntry, life: Life | None, last: str) -> None:
     """One step of an entry: when, what, its words if they are not the last ones, who, why, and what the user said."""
-    when = padded(app.date(entry.commit.made), 16)
-    why = f", {entry.first('Reason')}" if entry.reason else ""
-    words = f' "{shortened(text, 60)}"' if text else ""
-    title = shortened(app.bundle.session_title(entry.session), 60) if entry.session else ""
-    told = f"{words} {_who(entry, title)} ({entry.id[:8]}){why}"
-    app.out.block("  ", dim(when), "  ", style(verb), told, indent=" " * 20)
-    for one in said:
+    is_other = life is not None and life.text != last
+    words = f' "{shortened(life.text, 60)}"' if life is not None and is_other else ""
+    why = [entry.first("Reason"), f"source: {entry.source}" if is_other and entry.source else ""]
+    told = ", ".join(filter(None, (f"{words}{_by(app, entry)}", *why)))
+    app.out.block("  ", dim(padded(app.date(entry.commit.made), 16)), "  ", verb, told, indent=" " * 20)
+    for one in life.said if life is not None else ():
         app.out.block(" " * 20, dim("the user said: "), shortened(one, 160), indent=" " * 22)
 
 
-def _steps(thing: Sequence[Life]) -> Iterable[tuple[str, Any, LogEntry, str, Sequence[str]]]:
-    """Return what happened to an entry: a verb, its colour, the commit, words that are not the last ones, the user's."""
-    for place, life in enumerate(thing):
-        before = thing[place - 1] if place else None
-        words = "" if life.text == thing[-1].text else life.text
-        if before is None:
-            yield "added", green, life.came, words, life.said
-        elif before.key == life.key:
-            yield "brought back", green, life.came, words, ()
-        else:
-            yield "reworded", yellow, life.came, words, life.said
-        goes_on = (
-            place + 1 < len(thing) and life.left is not None and thing[place + 1].came.id == life.left.id
-        )
-        if life.left is not None and not goes_on:
-            yield _LEFT.get(life.left.kind, "left"), red, life.left, "", ()
-
-
-_LEFT = {"revert": "taken back", "restore": "went with a restore", "archive": "archived", "memory": "removed"}
-
-
-def _tell_said(app: App, lives: Sequence[Life], wanted: str, *, all_of_it: bool) -> None:
-    """Each time that it was said in a session; the first ones, where nothing else has it."""
-    listed = lives if all_of_it else lives[:_STEPS]
-    for life in listed:
-        by, title = life.came, app.bundle.session_title(life.came.session) if life.came.session else ""
-        where = f' in "{shortened(title, 60)}"' if title else ""
+def _tell_said(app: App, lives: Sequence[Life], wanted: str, *, most: int) -> None:
+    """Each time that it was said in a session, or is in its title."""
+    for life in lives[:most]:
+        by = life.came
+        where = f" in {app.session(by.session)}" if by.session else ""
         agent = by.agent or by.commit.author.name
         left = f"; {_LEFT.get(life.left.kind, 'left')} {app.date(life.left.commit.made)}" if life.left else ""
         app.out.block(shortened(_spoken(life.text, wanted), 200), indent="  ")
         told = f"said {app.date(by.commit.made)}{where} with {agent}{claim(by)}{left}"
         app.out.block("  ", dim(told), indent=_MARGIN)
-    if len(lives) > len(listed):
-        app.out.line(dim(f"… and {count(len(lives) - len(listed), 'time')} more (--events)"))
+    _tell_more(app, "", lives[most:], "more time", "more times", "--events")
 
 
 def _spoken(text: str, wanted: str) -> str:
@@ -343,39 +320,33 @@ def _spoken(text: str, wanted: str) -> str:
     return line
 
 
-def _tell_titles(app: App, lives: Sequence[Life]) -> None:
-    """Sessions and other pages of the record that have it in their title alone."""
-    for life in lives[:_STEPS]:
-        title = shortened(life.text.partition("\n")[0], 200)
-        app.out.block(title, dim(f"  {app.date(life.came.commit.made)}"), indent="  ")
-
-
 def _tell_impact(app: App, found: Traced, *, sessions: bool) -> None:
-    if not found.exposed:
-        app.out.line("No other session saw it.")
-    else:
+    if found.exposed:
         wrote = sum(bool(one.wrote) for one in found.exposed)
         more = "" if sessions else " (--sessions)"
         saw = count(len(found.exposed), "later session")
-        app.out.line(f"{saw} saw it; {wrote} of them wrote something because of it{more}")
-    for exposed in found.exposed if sessions else ():
-        _tell_exposed(app, exposed)
-    own = {(life.came.id, (life.path, life.key)) for life in found.lives}  # told above
-    derived = [] if sessions else [one for one in found.derived if (one.entry.id, one.place) not in own]
-    for one in derived[:_FOLLOWING]:
-        app.out.block("  ", derived_line(one), indent=_MARGIN)
-    if len(derived) > _FOLLOWING:
-        app.out.line(dim(f"  … and {len(derived) - _FOLLOWING} more that follow from it (--sessions)"))
+        app.out.block(f"{saw} saw it; {wrote} of them wrote something because of it{more}", indent="  ")
+    else:
+        app.out.line("No other session saw it.")
+    if not sessions:
+        own = {(life.came.id, (life.path, life.key)) for life in found.lives}  # listed above
+        derived = [one for one in found.derived if (one.entry.id, one.place) not in own]
+        for one in derived[:_PLACES]:
+            app.out.block("  ", derived_line(one), indent=_MARGIN)
+        _tell_more(app, "  ", derived[_PLACES:], "more follows from it", "more follow from it", "--sessions")
+        return
+    for exposed in found.exposed:
+        how = "" if exposed.in_prompt else " (by recall only)"
+        app.out.block("  ", app.session(exposed.session, whole=True), dim(how))
+        for question in exposed.recalled_for:
+            app.out.block(_MARGIN, dim("recalled for: "), shortened(question), indent=_DEEPER)
+        for one in exposed.wrote:
+            app.out.block(_MARGIN, derived_line(one), indent=_DEEPER)
 
 
-def _tell_exposed(app: App, one: Exposed) -> None:
-    title = app.bundle.session_title(one.session)
-    how = "" if one.in_prompt else " (by recall only)"
-    app.out.line("  ", one.session, dim(f"  {shortened(title, 60)}" if title else ""), dim(how))
-    for question in one.recalled_for:
-        app.out.block(_MARGIN, dim("recalled for: "), shortened(question), indent=_DEEPER)
-    for derived in one.wrote:
-        app.out.block(_MARGIN, derived_line(derived), indent=_DEEPER)
+def _tell_more(app: App, margin: str, rest: Sequence[object], one: str, many: str, option: str) -> None:
+    if rest:
+        app.out.line(dim(f"{margin}… and {count(len(rest), one, many)} ({option})"))
 
 
 # --- the digest ------------------------------------------------------------------------------------------
@@ -401,58 +372,44 @@ def tell_digest(app: App, found: Digest) -> None:
             out.block("  ", f"{item.kind}: {shortened(item_words(item) or item.path)}")
         out.line()
     out.block(bold(f"What was learned {_between(app, found.since, found.until)}"), indent="")
-    told = found.record.in_words()
-    if told:
-        out.block(dim(f"From {told}."), indent="")
+    if record := found.record.in_words():
+        out.block(dim(f"From {record}."), indent="")
     for topic in TOPICS:
-        if news := found.of(topic):
-            _heading(app, topic)
-            for one in news:
-                _tell_news(app, one)
-    if found.restores:
-        _heading(app, "Put back")
-        for entry in found.restores:
-            when = _day(app, entry.commit.committer.time)
-            out.block("  ", f"{entry.subject.removeprefix('restore: ')} ({when})")
-    if found.reviewed:
-        _heading(app, "Decided in review")
-        for entry in found.reviewed:
-            how = ", ".join(
-                filter(None, (entry.source, entry.reason, _day(app, entry.commit.committer.time)))
-            )
-            out.block("  ", f"{subject_in_words(entry.subject)} ({how})")
+        for number, one in enumerate(found.of(topic)):
+            _heading(app, topic, number)
+            _tell_news(app, one)
+    for heading, entries in (("Put back", found.restores), ("Decided in review", found.reviewed)):
+        for number, entry in enumerate(entries):
+            _heading(app, heading, number)
+            known = (entry.source, entry.reason) if entries is found.reviewed else ()
+            how = ", ".join(filter(None, (*known, _day(app, entry.commit.committer.time))))
+            out.block("  ", f"{subject_in_words(entry.subject).removeprefix('restore: ')} ({how})")
     if not (found.news or found.restores):
         out.block(dim("Nothing was learned, changed or taken back."), indent="")
 
 
-def _heading(app: App, text: str) -> None:
-    app.out.line()
-    app.out.line(bold(text))
+def _heading(app: App, text: str, number: int) -> None:
+    """The heading of a list, before its first row."""
+    if not number:
+        app.out.line()
+        app.out.line(bold(text))
 
 
 def _tell_news(app: App, one: News) -> None:
     item, sign, label = one.item, _SIGNS[one.topic], _label(one)
+    is_done = one.topic == "Done"
     words: list[Piece] = told_words(app.out, item.was, item.title) if item.was else [item.title]
-    done = f": {item.about}" if one.topic == "Done" and item.about else ""
-    about = ", ".join(_why_and_when(app, one))
+    about = [] if is_done else [shortened(item.about, 120)]
+    if one.by is not None:
+        about += [shortened(one.by.reason, 80) if one.topic != "Learned" else "", _day(app, one.time)]
+    tail = ", ".join(filter(None, about))
     app.out.block(
         _STYLES[sign](f"  {sign} "),
         cyan(f"{label}: " if label else ""),
         *words,
-        done,
-        dim(f"  ({about})" if about else ""),
+        f": {item.about}" if is_done and item.about else "",
+        dim(f"  ({tail})" if tail else ""),
     )
-
-
-def _why_and_when(app: App, one: News) -> Iterator[str]:
-    """Why and when."""
-    if one.item.about and one.topic != "Done":
-        yield shortened(one.item.about, 120)
-    if one.by is not None:
-        reason = one.by.reason if one.topic != "Learned" else ""
-        if reason:
-            yield shortened(reason, 80)
-        yield _day(app, one.time)
 
 
 def _label(one: News) -> str:
@@ -527,9 +484,7 @@ def tell_log_entry(app: App, entry: LogEntry) -> None:
 @renders("Undoable")
 def tell_undoable(app: App, one: Undoable) -> None:
     """A change that an undo would take back."""
-    line = commit_line(app, one.entry)
-    if one.moves:
-        line[4:] = [one.what]
+    line = commit_line(app, one.entry, one.what if one.moves else "")
     app.out.block(*line, indent=" " * (_SHORT + AGE + 3))
 
 

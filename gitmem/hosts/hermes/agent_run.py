@@ -7,7 +7,6 @@ import json
 import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
@@ -22,11 +21,11 @@ from gitmem.hosts.hermes.home import Home
 from gitmem.hosts.hermes.host import HostAgent, UserMessages, reader_of, sentence
 from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
 from gitmem.hosts.tools import calls
-from gitmem.hosts.tools.table import HERMES_PREFIX, offered_by
+from gitmem.hosts.tools.table import HERMES_PREFIX, offered
 from gitmem.memory import review
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.transcripts import transcripts_of
-from gitmem.memory.conversation import Call, clean, messages_in
+from gitmem.memory.conversation import Call, messages_in
 from gitmem.memory.mirror.sections import PATIENCE
 from gitmem.memory.pending_facts import ANNOUNCED, SAID
 from gitmem.memory.session import Session
@@ -37,6 +36,7 @@ from gitmem.okf.entries import CONCEPT
 if TYPE_CHECKING:
     from gitmem.memory.capture.abandoned import AbandonedJournal
     from gitmem.memory.distill.compression import Compressed, Messages
+    from gitmem.memory.distill.facts import DistilledFact
     from gitmem.memory.memory import Memory
     from gitmem.memory.origin import Trigger
 
@@ -76,10 +76,9 @@ class AgentRun:
         self._begun = ""
         """The commit at which the host's prompt was made."""
         self._closing = threading.Lock()
-        self.worker = Worker(failed=self._job_failed, idle=self._rest)
+        self.worker = Worker(failed=self._job_failed, idle=memory.rest)
         self.asker = Worker(failed=self._job_failed)
         """For what waits for a model: meanwhile the worker goes on."""
-        prefetcher.noting = weakref.WeakMethod(self._recalled)  # it must not keep us
         self.driver(session)
 
     def driver(self, session: SessionInfo) -> Session:
@@ -100,10 +99,10 @@ class AgentRun:
     # Begin and end
 
     def start(self) -> None:
-        self._submit(self._start)
+        """Recover what a dead process left, take in what the host changed meanwhile, and write the host's files."""
+        self.worker.do(self._start)
 
     def _start(self) -> None:
-        """Recover what a dead process left, take in what the host changed meanwhile, and write the host's files."""
         if self.closed:
             return
         self.memory.finish_pending()
@@ -112,7 +111,7 @@ class AgentRun:
         self._commit("explicit")
         left = attribution.left_over(self.memory)
         try:
-            self._compare(patience=self._patience)
+            self._compare(patient=False)
             waiting = self._taken_over(left)
             while left:
                 left.pop().discard()
@@ -124,8 +123,7 @@ class AgentRun:
                 self._compare()
         self._prompt_was_built()
         for driver in waiting:
-            if driver.facts.is_left:
-                self._ask(driver, lambda one=driver: one.facts.recorded("model"), is_over=True)  # type: ignore[misc]
+            self._ask(driver)
         with contextlib.suppress(OSError):
             os.unlink(self._home.trouble)
         pending = review.in_words(review.waiting(self.memory))
@@ -159,12 +157,12 @@ class AgentRun:
             except Exception as error:  # noqa: BLE001 (the journal keeps what could not be committed)
                 self._job_failed(error)
 
-    def _finish(self, known: Mapping[str, object]) -> None:
+    def _finish(self, known: Mapping[str, Any]) -> None:
         tip = self.memory.tip
         try:
             self._commit("shutdown")
             # What a turn wrote that is never reported is taken in all the same.
-            self._compare(patience=self._patience, heard=True)
+            self._compare(heard=True, patient=False)
             self._distil(self.session, "shutdown")
             self._end(self.session, "shutdown", known)
             note_seen(self.memory, AGENT)
@@ -177,7 +175,11 @@ class AgentRun:
             self._prefetcher.close()
         env = host.environment(self.memory, self._home)
         start_due(self.memory, env=env, changed=tip != self.memory.tip)
-        self._rest()
+        self.memory.rest()
+
+    def _distil(self, session: SessionInfo, trigger: Trigger) -> None:
+        if self.driver(session).facts.finish(trigger):
+            self._compare()
 
     def _end(self, session: SessionInfo, trigger: Trigger, known: Mapping[str, Any]) -> None:
         """Close a session, with what the host knows of it; one that left nothing has nothing to close."""
@@ -185,21 +187,32 @@ class AgentRun:
             driver = self._drivers.pop(session.id, None) or self.driver(session)
         driver.end(trigger=trigger, **known)
 
-    def _rest(self) -> None:
-        """The worker's thread is about to end: give back what belongs to it."""
-        from gitmem.memory.indexing import Indexing
+    def _known(self, session: SessionInfo) -> dict[str, object]:
+        """The title that the host gave a session meanwhile; asked on the host's own thread."""
+        title = self._words.of_the_agent(self._agent.title(session.id))
+        return {"title": title} if title and title != session.title else {}
 
-        if self.memory.has_part(Indexing):
-            self.memory.index.close()
-        self.memory.repository.store.close()
+    def _ask(self, driver: Session) -> None:
+        """Let a model distil a session of an earlier process, where one is configured."""
+
+        def keep(facts: Sequence[DistilledFact]) -> None:
+            if not self._is_over and driver.facts.keep_found(facts):
+                self._compare()
+
+        def ask() -> None:
+            if not self._is_over:  # else the next start asks
+                facts = driver.facts.ask_model()
+                self.worker.do(lambda: keep(facts))
+
+        if driver.facts.asks_a_model:
+            self.asker.do(ask)
 
     # Turns
 
     def turn_begins(self, message: str) -> None:
-        text = clean(message)
         if (model := self._agent.model) and model != self.session.model:
             self.session = replace(self.session, model=model)
-        self._drive(self.session, lambda driver: driver.said(text))
+        self._drive(self.session, lambda driver: driver.said(message))
 
     def turn_ended(self, user: str, assistant: str, session_id: str, messages: Sequence[Any] | None) -> None:
         """Journal what is new of the conversation; the worker commits it."""
@@ -239,11 +252,11 @@ class AgentRun:
             paths = [path for path, _ in self.memory.tree().files("skills") if path.endswith(ends)]
             driver.showed([(path, CONCEPT) for path in paths])
 
-    def _recalled(self, entries: Entries) -> None:
+    def recalled(self, entries: Entries) -> None:
         """A turn was given these entries."""
         session = self.session
-        if not self.closed:  # the last commit is behind it on the worker
-            self._submit(lambda: self.driver(session).showed(entries))
+        if entries and not self.closed:  # the last commit is behind it on the worker
+            self.worker.do(lambda: self.driver(session).showed(entries))
 
     def delegated(self, task: str, result: str, child_session: str) -> None:
         self._drive(self.session, lambda driver: driver.delegated(task, result, child_session))
@@ -260,17 +273,24 @@ class AgentRun:
         self._drive(session, lambda driver: self._note_skills(driver, driver.called(copied), _begun(driver)))
         done = self.worker.submit(lambda: self._compress(session, copied))
         self.worker.soon("compare", self.compare)
-        facts = self.driver(session).facts
-        self._ask(self.driver(session), lambda: copied, is_over=False)
         try:
             return done.result(_COMPRESS_WAIT).text
         except StillRunning:
-            done.add_done_callback(self._look_at)
+            facts = self.driver(session).facts
             number, text = self._safely(lambda: facts.announce(copied)) or (0, "")
-            # Where the commit failed, the facts that the host heard of wait on disk.
-            done.add_done_callback(lambda end: None if end.exception() else facts.stored(number))
-            # Where the commit is being made just now, nothing is new any more, and it has the answer.
-            return text or _answer(done)
+
+            def ended(done: Future[Compressed]) -> None:
+                # Where the commit failed, the facts that the host heard of wait on disk.
+                if error := done.exception():
+                    self._job_failed(error)
+                else:
+                    facts.stored(number)
+
+            done.add_done_callback(ended)
+            if not text:  # the commit is being made just now, so that nothing is new any more
+                with contextlib.suppress(Exception):  # it is looked at by the callback
+                    text = done.result(_COMPRESS_WAIT).text
+            return text
         except Exception as error:  # noqa: BLE001 (the host compresses all the same)
             self._job_failed(error)
             return ""
@@ -281,35 +301,6 @@ class AgentRun:
         driver = self.driver(session)
         driver.resume()
         return driver.facts.compress(messages)
-
-    def _ask(self, driver: Session, messages: Callable[[], Messages], *, is_over: bool) -> None:
-        """Let a model distil these messages, where one is configured; what it finds is committed by the worker."""
-        if not driver.facts.asks_a_model:
-            return
-
-        def keep(facts: Sequence[Any]) -> None:
-            if self._is_over:
-                return  # the next start asks again
-            with self._lock:  # a session that has ended opens its journal again
-                self._drivers.setdefault(driver.id, driver)
-            if driver.facts.keep_found(facts, is_over=is_over):
-                self._compare()
-
-        def ask() -> None:
-            if not self._is_over:
-                facts = driver.facts.ask_model(messages())
-                self._submit(lambda: keep(facts))
-
-        self.asker.submit(ask).add_done_callback(self._look_at)
-
-    def _distil(self, session: SessionInfo, trigger: Trigger) -> None:
-        if self.driver(session).facts.finish(trigger):
-            self._compare()
-
-    def _known(self, session: SessionInfo) -> dict[str, object]:
-        """The title that the host gave a session meanwhile; asked on the host's own thread."""
-        title = self._words.of_the_agent(self._agent.title(session.id))
-        return {"title": title} if title and title != session.title else {}
 
     def switched(self, new_session: str, *, parent: str, reset: bool, rewound: bool, reason: str) -> None:
         """The agent goes on under another id, or under the same one with another conversation."""
@@ -330,16 +321,14 @@ class AgentRun:
         if follows:
             self._drive(self.session, lambda driver: driver.goes_on_from(session.id))
         self.flush_soon("session-end")
-        left, known = self.driver(session), self._known(session)
-        talk = left.facts.talk()
+        known = self._known(session)
 
         def close() -> None:
             self._distil(session, "session-end")
             if reason != "compression" or reset:
                 self._end(session, "session-end", known)
 
-        self._submit(close)
-        self._ask(left, lambda: talk, is_over=True)
+        self.worker.do(close)
         self.worker.soon("prompt", self._prompt_was_built)
 
     def session_ends(self, messages: Sequence[Any]) -> None:
@@ -366,7 +355,7 @@ class AgentRun:
     def _called(self, session: SessionInfo, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer of a tool, on the worker."""
         own = name.removeprefix(HERMES_PREFIX)
-        if own == name or own not in [row.name for row in offered_by(self.memory.config, "hermes")]:
+        if own == name or own not in [row.name for row in offered("hermes", self.memory.config)]:
             return json.dumps({"error": f"There is no tool {name!r} here."})
         if own in ("undo", "snapshot"):
             self._commit("explicit")
@@ -401,16 +390,6 @@ class AgentRun:
         note_seen(self.memory, AGENT)
         self._say_notices()
 
-    @property
-    def _patience(self) -> float:
-        """Return how long a change of the host's files waits for a report where this provider has none to give.
-
-        A session that begins or is over explains nothing more: only another provider could.
-        """
-        with self._lock:
-            own = [driver.buffer.writer for driver in self._drivers.values()]
-        return PATIENCE if attribution.has_others(self.memory, own) else 0.0
-
     def compare(self) -> None:
         """The host's files and the bundle, in both directions; on the worker."""
         if self._is_over:
@@ -420,13 +399,15 @@ class AgentRun:
         # So that a search of the model finds it done; where it cannot be done, the search says so.
         self.worker.soon("index", lambda: self._safely(self.memory.index.current))
 
-    def _compare(self, *, patience: float = PATIENCE, heard: bool = False) -> bool:
-        """Compare at once; True where a change waits for its report. With `heard` no turn of ours is open."""
+    def _compare(self, *, heard: bool = False, patient: bool = True) -> bool:
+        """Compare at once; True where a change waits for its report. With `heard` no turn of ours is open.
+
+        A session that begins or is over is not `patient`: only another provider may explain a change that is left.
+        """
         with self._lock:
             own = {driver.buffer.writer: driver for driver in self._drivers.values()}
-        over = list(own) if heard else ()
-        self._files.reports = lambda: attribution.reports(self.memory, over=over)
-        done = self._files.look(patience=patience)
+        patience = PATIENCE if patient or attribution.has_others(self.memory, own) else 0.0
+        done = self._files.look(over=list(own) if heard else (), patience=patience)
         for driver in own.values():
             attribution.settle(driver, self._files.used, skills=not self._files.skills_wait)
         self._say_notices()
@@ -448,14 +429,15 @@ class AgentRun:
 
     def _drive(self, session: SessionInfo, hook: Callable[[Session], object]) -> None:
         """Let the driver of a session do something on the agent's thread."""
-        self._safely(lambda: self._driven(session, hook))
 
-    def _driven(self, session: SessionInfo, hook: Callable[[Session], object]) -> None:
-        with self._lock:
-            driver = self.driver(session)
-            hook(driver)
-            if self._is_over:
-                driver.abandon()  # too late for this process: the next start commits it
+        def work() -> None:
+            with self._lock:
+                driver = self.driver(session)
+                hook(driver)
+                if self._is_over:
+                    driver.abandon()  # too late for this process: the next start commits it
+
+        self._safely(work)
 
     def _safely(self, work: Callable[[], _T]) -> _T | None:
         """Run something whose failure is reported, and stops nothing: a full disk, a damaged file."""
@@ -465,15 +447,7 @@ class AgentRun:
             self._messages.tell(sentence(error))
             return None
 
-    def _submit(self, work: Callable[[], object]) -> None:
-        self.worker.submit(work).add_done_callback(self._look_at)
-
-    def _look_at(self, done: Future[Any]) -> None:
-        error = done.exception() if not done.cancelled() else None
-        if isinstance(error, Exception):
-            self._job_failed(error)
-
-    def _job_failed(self, error: Exception) -> None:
+    def _job_failed(self, error: BaseException) -> None:
         """The worker could not do something: report it, and try again when it may have passed."""
         self._messages.tell(sentence(error))
         if isinstance(error, BundleBusy) and not self.closed:
@@ -483,10 +457,3 @@ class AgentRun:
 def _begun(driver: Session) -> str:
     """The beginning of the oldest open turn: a call of the skill tool is reported with its turn."""
     return driver.turns[0].begun if driver.turns else ""
-
-
-def _answer(compressing: Future[Compressed]) -> str:
-    try:
-        return compressing.result(_COMPRESS_WAIT).text
-    except Exception:  # noqa: BLE001 (it is looked at elsewhere; the host compresses all the same)
-        return ""

@@ -7,7 +7,7 @@ not to the one that saw it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -75,11 +75,10 @@ def reports(memory: Memory, *, over: Collection[str] = ()) -> list[Report]:
     """The reported writes in every journal, of living and of dead processes; in `over` no turn is open any more."""
     found: list[Report] = []
     for journal, notes in notes_in(memory.journal_dir).items():
-        turns = {str(one.fields.get("turn")) for one in notes if one.kind == TURN}
-        here = [one for one in notes if one.kind == WRITE]
-        if not here or journal in over or not (turns and _is_alive(memory, journal)):
-            turns = set()
-        found += [_report(memory, journal, one, turns) for one in here]
+        writes = [one for one in notes if one.kind == WRITE]
+        is_live = bool(writes) and journal not in over and _is_alive(memory, journal)
+        turns = {str(one.fields.get("turn")) for one in notes if is_live and one.kind == TURN}
+        found += [_report(memory, journal, one, turns) for one in writes]
     return found
 
 
@@ -126,41 +125,21 @@ class SkillTurn:
     died: bool = False
 
 
-def skill_writes(memory: Memory) -> list[SkillTurn]:
-    """The calls of the skill tool that any journal has, the newest last."""
-    found = [
-        SkillTurn(
-            _moment(note.context.get("begun")),
-            _written_by(memory, note),
-            _moment(note.at),
-            str(note.fields.get("skill", "")),
-            str(note.fields.get("content", "")),
-        )
-        for notes in notes_in(memory.journal_dir).values()
-        for note in notes
-        if note.kind == SKILL
-    ]
+def skill_turns(memory: Memory) -> list[SkillTurn]:
+    """The calls of the skill tool in any journal, the newest last, and the turns of the host that are not reported."""
+    found: list[SkillTurn] = []
+    for journal, notes in notes_in(memory.journal_dir).items():
+        alive = any(one.kind == TURN for one in notes) and _is_alive(memory, journal)
+        for note in notes:
+            if note.kind == SKILL:
+                skill, content = (str(note.fields.get(name, "")) for name in ("skill", "content"))
+                begun = _moment(note.context.get("begun"))
+                found.append(SkillTurn(begun, _written_by(memory, note), _moment(note.at), skill, content))
+            elif note.kind in (TURN, DIED) and _is_the_hosts(note):
+                known = {**note.context, "session": note.session, "turn": note.fields.get("turn", "")}
+                is_dead = note.kind == DIED or not alive
+                found.append(SkillTurn(_moment(note.at), _origin(memory, known), died=is_dead))
     return sorted(found, key=lambda one: one.told)
-
-
-def turns_under_way(memory: Memory) -> list[SkillTurn]:
-    """The turns of the host that are under way, and those in which a process died."""
-    return [
-        SkillTurn(_moment(note.at), _origin(memory, _of_turn(note)), died=died)
-        for journal, notes in notes_in(memory.journal_dir).items()
-        for note, died in _turns(memory, journal, notes)
-    ]
-
-
-def _turns(memory: Memory, journal: str, notes: Sequence[Record]) -> Iterator[tuple[Record, bool]]:
-    turns = [one for one in notes if one.kind in (TURN, DIED) and _is_the_hosts(one)]
-    alive = any(one.kind == TURN for one in turns) and _is_alive(memory, journal)
-    for turn in turns:
-        yield turn, turn.kind == DIED or not alive
-
-
-def _of_turn(note: Record) -> dict[str, object]:
-    return {**note.context, "session": note.session, "turn": note.fields.get("turn", "")}
 
 
 def _is_the_hosts(note: Record) -> bool:

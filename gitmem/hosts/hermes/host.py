@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-import time
+import subprocess
 from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,6 @@ _LOG = logging.getLogger("gitmem")
 _COUNTED = re.compile(r"\d+ events? waits?\b")
 _LOCAL = ("", "cli", "tui", "local")
 """Platforms on which the one user is the person at the machine."""
-_LOOK = 0.01
 
 
 class HostAgent:
@@ -142,22 +141,16 @@ def sentence(error: BaseException) -> str:
 def sync_first(memory: Memory, home: Home) -> None:
     """Sync before the prompt is made, for as long as `sync_wait` says; what takes longer goes on by itself.
 
-    A sync that has been running for longer than that is not waited for: its remote hangs.
+    The sync of another session is not waited for: its remote may hang.
     """
     from gitmem.git.git_settings import Remotes
-    from gitmem.memory.sync.remote_state import start_due, sync_lock
+    from gitmem.memory.sync.remote_state import start_due
 
-    seconds = memory.config.sync_wait
-    if not (memory.config.auto_sync and Remotes(memory.repository).all()):
-        return
-    _, process = start_due(memory, env=environment(memory, home))
-    until = time.monotonic() + seconds
-    if process is None and memory.world.clock().timestamp() - sync_lock(memory.state).last_taken > seconds:
-        return
-    while time.monotonic() < until:
-        if process.poll() is not None if process else not sync_lock(memory.state).is_held:
-            return
-        time.sleep(_LOOK)
+    if memory.config.auto_sync and Remotes(memory.repository).all():
+        _, process = start_due(memory, env=environment(memory, home))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if process is not None:
+                process.wait(memory.config.sync_wait)
 
 
 def sync_failures(memory: Memory) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
 from gitmem.files import read_file
 from gitmem.hosts.hermes.home import Home, open_home
-from gitmem.memory.find.prefetch import Prefetch
+from gitmem.memory.find.prefetch import Prefetch, recalls
 from gitmem.memory.mirror.sections import NAMES, parse
 from gitmem.okf.entries import EntryKey
 from gitmem.state import MIRROR
@@ -35,14 +35,11 @@ class Prefetcher:
     def __init__(
         self, home: Home, world: World, config: Config, session: str, reader: Reader | None = None
     ) -> None:
-        self._world = world
-        self._config = config
+        self._world, self._config = world, config
         self._lookup = _Lookup(home, world, session, reader)
         self._prefetch = Prefetch(self._lookup)
         self._prepared_for: frozenset[str] = frozenset()
         self._turn = 0
-        self.noting: Callable[[], Callable[[Entries], None] | None] = lambda: None
-        """The receiver of the entries that a turn was given, while there is one."""
         # Hosts drop providers without a word, and the thread knows only the lookup: so it ends with us.
         weakref.finalize(self, _end, self._prefetch, self._lookup, 0.0)
 
@@ -54,7 +51,7 @@ class Prefetcher:
         """
         self._turn += 1
         words = _words(query, self._world.clock())
-        if not words or not self._is_due():
+        if not words or not recalls(self._config, self._turn):
             return ""
         if not words <= self._prepared_for or self._prefetch.ready(self._turn) is None:
             # Behind a lookup that takes this long (the index of a large memory is being built) no turn waits again.
@@ -62,15 +59,15 @@ class Prefetcher:
             self._prepare(words, query)
             if idle:
                 self._prefetch.settle(_PATIENCE)
-        text = self._prefetch.ready(self._turn) or ""
-        shown, note = self._lookup.shown.get(text), self.noting()
-        if shown and note is not None:
-            note(shown)
-        return text
+        return self._prefetch.ready(self._turn) or ""
+
+    def entries_in(self, text: str) -> Entries:
+        """The entries of an answer, for the record of what a session saw."""
+        return self._lookup.shown.get(text, ())
 
     def after_turn(self, query: str) -> None:
         """A turn is over and committed: bring the index up, and have ready what the next may need."""
-        if self._config.recall_mode != "tools" and self._config.context_budget > 0:
+        if recalls(self._config):
             self._prepare(_words(query, self._world.clock()), query)
 
     def switch(self, session: str) -> None:
@@ -86,19 +83,12 @@ class Prefetcher:
         self._prepared_for = words
         self._prefetch.after_turn(self._turn, query)
 
-    def _is_due(self) -> bool:
-        cadence = self._config.context_cadence
-        due = cadence > 0 and (self._turn - 1) % cadence == 0
-        return due and self._config.recall_mode != "tools" and self._config.context_budget > 0
-
 
 class _Lookup:
     """Looks up what a turn may need, on the thread that prefetches."""
 
     def __init__(self, home: Home, world: World, session: str, reader: Reader | None) -> None:
-        self._home = home
-        self._world = world
-        self._reader = reader
+        self._home, self._world, self._reader = home, world, reader
         self._bundle: Memory | None = None
         self._index: Index | None = None
         self.shown: dict[str, Entries] = {}
@@ -120,10 +110,8 @@ class _Lookup:
         found = context(
             self._bundle, query, session=self._session, block=block, reader=self._reader, noted=False
         )
-        self.shown = {
-            **dict(list(self.shown.items())[-3:]),
-            found.lines: [(one.path, one.key) for one in found.shown],
-        }
+        last = dict(list(self.shown.items())[-3:])
+        self.shown = {**last, found.lines: [(one.path, one.key) for one in found.shown]}
         return found.lines
 
     def close(self) -> None:

@@ -1,7 +1,4 @@
-"""gitmem in a Hermes home: connected, disconnected, and looked at step by step; what Hermes asks a provider for.
-
-The ones that fail silently are looked at first of all.
-"""
+"""gitmem in a Hermes home: connected, disconnected, and looked at step by step; what Hermes asks a provider for."""
 
 from __future__ import annotations
 
@@ -9,14 +6,13 @@ import contextlib
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem import resources
 from gitmem.errors import BundleNotFound, GitMemError
-from gitmem.files import read_file, read_settings, replacement
+from gitmem.files import read_file, read_settings, remove_file, replacement
 from gitmem.hosts import connect
 from gitmem.hosts.connect import Check, Profile, Steps
 from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_home
@@ -40,16 +36,6 @@ _CONFIG = Profile(
 _SHIM_FILES = ("__init__.py", "cli.py", "plugin.yaml")
 _OFFERED = ("recall_mode", "transcripts", "auto_sync", "enforce_host_files")
 
-# Two lines: `yes`, or why gitmem cannot be imported; and whether there is a host.
-_PROBE = """
-for name in ("gitmem.hosts.hermes.provider", "agent.memory_provider"):
-    try:
-        __import__(name)
-        print("yes")
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}".replace(chr(10), " "))
-"""
-
 
 # --- connect and disconnect ------------------------------------------------------------------------------
 
@@ -64,13 +50,14 @@ def install(home: Home, world: World) -> Steps:
     bundle = _make_bundle(home, world, report)
     _import(bundle, home, report)
     _write_shim(home, report)
-    if connect.connect(_CONFIG, world, bundle.state).changed:
-        instead = f" (it was {was})" if was else ""
-        report.did(f"set memory.provider: {PROVIDER} in {home.config}{instead}")
-    else:
-        report.already(f"{home.config} has memory.provider: {PROVIDER}")
+    instead = f" (it was {was})" if was else ""
+    report.step(
+        f"set memory.provider: {PROVIDER} in {home.config}{instead}",
+        f"{home.config} has memory.provider: {PROVIDER}",
+        changed=connect.connect(_CONFIG, world, bundle.state).changed,
+    )
     with contextlib.suppress(OSError):
-        os.unlink(home.trouble)
+        remove_file(home.trouble)
     report.warnings += bundle.warnings
     bundle.repository.store.close()
     return report
@@ -84,13 +71,10 @@ def _make_bundle(home: Home, world: World, report: Steps) -> Memory:
     bundle, made = create(
         world, home.bundle, config=config_for(world), separate_git_dir=home.git_dir, python=sys.executable
     )
-    if made:
-        report.did(f"made the bundle {home.bundle} (history in {home.git_dir})")
-    else:
-        report.already(f"the bundle {home.bundle} is there")
-        bundle.config = config_for(world, bundle.state)
-    if link(bundle, home):
-        report.changed = True
+    there = f"the bundle {home.bundle}"
+    report.step(f"made {there} (history in {home.git_dir})", f"{there} is there", changed=made)
+    bundle.config = config_for(world, bundle.state)
+    report.changed |= link(bundle, home)
     return bundle
 
 
@@ -100,25 +84,21 @@ def _import(bundle: Memory, home: Home, report: Steps) -> None:
 
     first = not any(name.startswith("hermes-") for name in bundle.state.keys(MIRROR))
     done = HostFiles(bundle, home).look(patience=0.0, first=first)
-    taken = done.taken
-    if taken:
-        commits = "1 commit" if taken == 1 else f"{taken} commits"
-        report.did(f"took in {home.memories} and {home.skills} ({commits})")
-    else:
-        report.already("the bundle has what is in MEMORY.md, USER.md and the agent's own skills")
+    report.step(
+        f"took in {home.memories} and {home.skills} (commits: {done.taken})",
+        "the bundle has what is in MEMORY.md, USER.md and the agent's own skills",
+        changed=bool(done.taken),
+    )
     if done.written:
         report.did(f"wrote {', '.join(done.written[:5])} from the bundle")
 
 
 def _write_shim(home: Home, report: Steps) -> None:
     stale = [name for name in _SHIM_FILES if read_file(os.path.join(home.shim, name)) != shim_file(name)]
-    if not stale:
-        report.already(f"the plugin {home.shim} is in place")
-        return
-    os.makedirs(home.shim, exist_ok=True)
     for name in stale:
-        replace_bytes(os.path.join(home.shim, name), shim_file(name))
-    report.did(f"wrote the plugin {home.shim}")
+        os.makedirs(home.shim, exist_ok=True)
+        replace_text(os.path.join(home.shim, name), shim_file(name).decode())
+    report.step(f"wrote the plugin {home.shim}", f"the plugin {home.shim} is in place", changed=bool(stale))
 
 
 def shim_file(name: str) -> bytes:
@@ -129,21 +109,20 @@ def uninstall(home: Home, world: World) -> Steps:
     """Take back what `install` put into the home; the bundle and the host's own files stay."""
     report = Steps("hermes", home.path)
     state = LocalState(home.git_dir)
-    if connect.disconnect(_CONFIG, world.with_hermes_home(home.path), state).changed:
-        report.did(f"took memory.provider out of {home.config}")
-    else:
-        report.already(f"{home.config} does not name {PROVIDER}")
-    if os.path.isdir(home.shim):
-        shutil.rmtree(home.shim)
-        report.did(f"removed the plugin {home.shim}")
+    report.step(
+        f"took memory.provider out of {home.config}",
+        f"{home.config} does not name {PROVIDER}",
+        changed=connect.disconnect(_CONFIG, world.with_hermes_home(home.path), state).changed,
+    )
+    had_plugin = os.path.isdir(home.shim)
+    shutil.rmtree(home.shim, ignore_errors=not had_plugin)
+    report.step(f"removed the plugin {home.shim}", "there is no plugin", changed=had_plugin)
+    if had_plugin:
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(home.shim))
-    else:
-        report.already("there is no plugin")
     with contextlib.suppress(OSError):
         state.remove(HOST_LINK)  # without it no command writes into the home any more
-    with contextlib.suppress(OSError):
-        os.unlink(home.trouble)
+        remove_file(home.trouble)
     if os.path.isdir(home.bundle):
         report.steps.append(("kept", f"kept the bundle {home.bundle} with its whole history"))
     return report
@@ -161,7 +140,7 @@ def provider_of(home: Home, world: World) -> str:
 def check(home: Home, world: World) -> list[Check]:
     """Every step of an installation, in the order in which they depend on each other."""
     found: list[Check] = []
-    for look in (_home, _config, _shim, _environment, _bundle, _trouble, _profiles):
+    for look in (_config, _shim, _bundle, _trouble, _profiles):
         try:
             found += look(home, world)
         except (GitMemError, OSError) as error:
@@ -184,13 +163,6 @@ def _install(home: Home, world: World) -> str:
     return f"Run `gitmem connect hermes{named}`."
 
 
-def _home(home: Home, world: World) -> Iterator[Check]:
-    if os.path.isdir(home.path):
-        yield Check("home", True, home.path)
-    else:
-        yield _bad("home", f"There is no directory {home.path}.", _install(home, world))
-
-
 def _config(home: Home, world: World) -> Iterator[Check]:
     named, fix = provider_of(home, world), _install(home, world)
     if named == PROVIDER:
@@ -211,45 +183,6 @@ def _shim(home: Home, world: World) -> Iterator[Check]:
         yield _bad("plugin", f"The plugin in {home.shim} is of another version.", _install(home, world))
     else:
         yield Check("plugin", True, home.shim)
-
-
-def _environment(_: Home, world: World) -> Iterator[Check]:
-    """Look whether the Hermes that people start can import this gitmem."""
-    name, python = "environment", _hermes_python(world.env)
-    if not python:
-        what = "`hermes` is not on PATH, so its Python environment cannot be checked."
-        yield _bad(name, what, "Install gitmem into the environment of Hermes: pip install hermes-gitmem")
-        return
-    try:
-        done = subprocess.run(
-            [python, "-P", "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
-        )
-        gitmem, host = done.stdout.strip().splitlines()[-2:]
-    except (OSError, subprocess.TimeoutExpired, ValueError):
-        gitmem, host = "it cannot be started", "yes"
-    if gitmem != "yes":
-        what = f"Hermes runs with {python}, which has no working gitmem ({gitmem})."
-        yield _bad(name, what, f"{python} -m pip install hermes-gitmem")
-    elif host != "yes":
-        yield _bad(name, f"{python} has no hermes-agent.", "Check which `hermes` is started.")
-    else:
-        yield Check(name, True, f"Hermes runs with {python}, which has gitmem")
-
-
-def _hermes_python(env: Mapping[str, str]) -> str:
-    """The interpreter that the `hermes` command starts; empty where there is none to be found."""
-    beside = os.path.join(os.path.dirname(sys.executable), "hermes")
-    program = shutil.which("hermes", path=env.get("PATH")) or beside
-    try:
-        with open(program, "rb") as file:
-            first = file.read(4096).decode("utf-8", "replace").split("\n", 2)
-    except OSError:
-        return ""
-    line = first[0].removeprefix("#!").strip()
-    if line.endswith("/sh") and len(first) > 1:  # a long path is started by way of sh
-        line = first[1].replace("'''exec'", "").strip().split('"$0"')[0]
-    words = line.strip().strip("'\"").split()
-    return words[-1] if words and "python" in os.path.basename(words[-1]) else ""
 
 
 def _bundle(home: Home, world: World) -> Iterator[Check]:
@@ -301,31 +234,24 @@ def _profiles(home: Home, world: World) -> Iterator[Check]:
 
 def short_status(home: Home) -> dict[str, Any]:
     """A few lines for `hermes memory status`."""
-    world = real_world()
-    found: dict[str, Any] = {}
-    for look in (_shim, _bundle, _trouble):
-        try:
-            for one in look(home, world):
-                found[one.name] = one.what if one.ok else f"✗ {one.what} {one.fix}".strip()
-        except (GitMemError, OSError) as error:
-            found[look.__name__.strip("_")] = f"✗ {error} {getattr(error, 'hint', '')}".strip()
-    found["details"] = "gitmem connections hermes"
-    return found
+    found = {one.name: one.what if one.ok else f"✗ {one.what} {one.fix}" for one in check(home, real_world())}
+    return {**found, "details": "gitmem connections hermes"}
 
 
 def config_schema() -> list[dict[str, Any]]:
     """The settings that are worth a question; all of them have a default."""
     from gitmem.config import settings
 
-    fields = []
-    for setting in settings():
-        if setting.key in _OFFERED:
-            choices = list(setting.choices) or (["true", "false"] if setting.type == "bool" else [])
-            default = str(setting.default).lower() if setting.type == "bool" else setting.default
-            fields.append(
-                {"key": setting.key, "description": setting.help, "default": default, "choices": choices}
-            )
-    return fields
+    return [
+        {
+            "key": one.key,
+            "description": one.help,
+            "default": str(one.default).lower(),
+            "choices": list(one.choices),
+        }
+        for one in settings()
+        if one.key in _OFFERED
+    ]
 
 
 def save_settings(home: Home, values: Mapping[str, Any]) -> None:
@@ -371,14 +297,10 @@ def outside_paths(home: Home) -> list[str]:
 
 
 def replace_text(path: str, text: str) -> None:
-    replace_bytes(path, text.encode())
-
-
-def replace_bytes(path: str, data: bytes) -> None:
     """Put a file in its place at once, with the mode and behind the link that it had."""
     path = os.path.realpath(path)
     try:
-        with replacement(path, data) as put:
+        with replacement(path, text.encode()) as put:
             put()
     except OSError as error:
         raise GitMemError(

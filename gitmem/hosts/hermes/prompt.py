@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.config import Config
 from gitmem.files import read_file
-from gitmem.hosts.tools.table import HERMES_PREFIX, offered_by
+from gitmem.hosts.tools.table import HERMES_PREFIX, offered
 from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.mirror.sections import NAMES, parse
 
@@ -43,25 +43,17 @@ def system_prompt(
     `came` is what is in MEMORY.md and USER.md by now and the host has not read; `about_user` is what is known of this
     user among several, which is in no file of the host.
     """
-    parts = [_HOW]
-    offered = [f"- {HERMES_PREFIX}{row.name}: {row.short}" for row in offered_by(config, "hermes")]
-    if offered:
-        parts.append("\n".join(["Tools:", *offered]))
-    if since:
-        parts.append("\n".join(["Since your last session here:", *(f"- {line}" for line in since)]))
-    if came:
-        parts.append("\n".join(["Later than your memory above:", *(f"- {line}" for line in came)]))
-    if about_user:
-        parts.append(
-            "\n".join(
-                ["About the user you talk to, for this user alone:", *(f"- {line}" for line in about_user)]
-            )
-        )
-    if unconfirmed:
-        parts.append("\n".join([_UNCONFIRMED, *(f"- {line}" for line in unconfirmed)]))
+    listed = {
+        "Tools:": [f"{HERMES_PREFIX}{row.name}: {row.short}" for row in offered("hermes", config)],
+        "Since your last session here:": since,
+        "Later than your memory above:": came,
+        "About the user you talk to, for this user alone:": about_user,
+        _UNCONFIRMED: unconfirmed,
+    }
+    parts = ["\n".join([head, *(f"- {line}" for line in lines)]) for head, lines in listed.items() if lines]
     if waiting:
         parts.append(f"Tell the user once, in a few words: {waiting}")
-    return "\n\n".join(parts)
+    return "\n\n".join([_HOW, *parts])
 
 
 class HostRead:

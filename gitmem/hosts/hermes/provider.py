@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
@@ -100,18 +101,17 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         since = brief(bundle, last_seen(bundle, AGENT))
         # Where the host shows the user nothing of ours, the agent has to say what waits.
         is_heard = callable(self._messages.listener)
-        self._make_block = lambda: system_prompt(
-            bundle.config,
-            since,
-            unconfirmed(bundle),
-            "" if is_heard else at_a_glance(bundle),
-            came,
-            about_user(bundle, page_of(bundle.config, session)),
-        )
+        page = page_of(bundle.config, session)
+
+        def block(came: Sequence[str] = ()) -> str:
+            waiting = "" if is_heard else at_a_glance(bundle)
+            known = about_user(bundle, page)
+            return system_prompt(bundle.config, since, unconfirmed(bundle), waiting, came, known)
+
+        self._make_block = block
         self._block = system_prompt(bundle.config, since, came=came)
-        self._is_stale = True
-        self._renew_block()
-        came.clear()  # before another prompt is made, the host reads its files again
+        with contextlib.suppress(GitMemError, OSError):  # a damaged store is reported elsewhere
+            self._block = block(came)  # before another prompt is made, the host reads its files again
         reader = reader_of(bundle.config, session)
         self._prefetcher = Prefetcher(home, world, bundle.config, session.id, reader)
         if not is_primary:
@@ -138,7 +138,12 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         return self._block
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:  # noqa: ARG002 (the host sends "")
-        return self._prefetcher.prefetch(query) if self._prefetcher is not None else ""
+        if self._prefetcher is None:
+            return ""
+        text = self._prefetcher.prefetch(query)
+        if self._run is not None:
+            self._run.recalled(self._prefetcher.entries_in(text))
+        return text
 
     def queue_prefetch(self, query: str, *, session_id: str = "") -> None:  # noqa: ARG002 (ours is known)
         if self._run is not None:
@@ -207,14 +212,11 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """The tools that the settings allow; also before `initialize`, and never an error."""
-        from gitmem.hosts.tools.table import HERMES_PREFIX, offered_by
+        from gitmem.hosts.tools.table import HERMES_PREFIX, offered
 
         try:
-            rows = [row.for_model(HERMES_PREFIX) for row in offered_by(self._config(), "hermes")]
-            found: list[dict[str, Any]] = json.loads(
-                json.dumps(rows)
-            )  # the host's own, to change as it likes
-            return found
+            # The host's own, to change as it likes.
+            return [deepcopy(row.for_model(HERMES_PREFIX)) for row in offered("hermes", self._config())]
         except Exception:  # noqa: BLE001 (raising here would take the host's whole memory down)
             return []
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UsageError
 from gitmem.hosts.loop.prompt import GUIDANCE, NUDGE, SAVE_A_SKILL, TOOL_CALLS, AgentPrompt, Slots
+from gitmem.memory.worker import Worker
 
 if TYPE_CHECKING:
     from gitmem.hosts.loop.manager import MemoryManager
@@ -41,9 +42,9 @@ class AgentSession:
         context_files: str = "",
         **known: Any,
     ) -> None:
-        self._manager = manager
+        self._manager = type(manager)() if skip_memory else manager
+        self._world = manager.memory.world if manager.memory is not None else None
         self._named = session
-        self._has_memory = not skip_memory
         self._known = {"platform": platform, "agent_context": agent_context, **known}
         self._texts = dict(zip(_SLOTS, (identity, guidance, system, skills, context_files), strict=True))
         self._platform = platform
@@ -53,13 +54,13 @@ class AgentSession:
         self._said = ""
         self._history: list[Message] = []
         self._reviews: list[Future[int]] = []
+        self._reviewer = Worker(failed=lambda error: manager.note("The review", error))
         self._open = False
 
     # Begin and end
 
     def __enter__(self) -> AgentSession:
-        if self._has_memory:
-            self._manager.initialize_all(self._named, **self._known)
+        self._manager.initialize_all(self._named, **self._known)
         self._open = True
         self._slots = self._built()
         return self
@@ -74,13 +75,12 @@ class AgentSession:
         self._open = False
         for one in self._reviews:
             one.cancel()
-        if self._has_memory:
-            self._manager.on_session_end(self._history if messages is None else messages)
+        self._manager.on_session_end(self._history if messages is None else messages)
 
     @property
     def id(self) -> str:
         driver = self._manager.driver
-        return driver.id if driver is not None and self._has_memory else self._named
+        return driver.id if driver is not None else self._named
 
     # A turn
 
@@ -90,10 +90,8 @@ class AgentSession:
             raise UsageError("The session is not open: enter it by `with`.")
         self._turn += 1
         self._said = user
-        recalled = ""
-        if self._has_memory:
-            self._manager.on_turn_start(self._turn, user)
-            recalled = self._manager.prefetch_all(user, session_id=self.id)
+        self._manager.on_turn_start(self._turn, user)
+        recalled = self._manager.prefetch_all(user, session_id=self.id)
         nudge = self._nudge()
         self._calls = 0
         whole = "\n\n".join(part for part in (user, recalled, nudge) if part)
@@ -101,8 +99,6 @@ class AgentSession:
 
     def tools(self) -> list[Schema]:
         """The tools of the memory that this session may use."""
-        if not self._has_memory:
-            return []
         found = self._manager.tool_schemas()
         if self._writes:
             return found
@@ -125,7 +121,7 @@ class AgentSession:
         return self._manager.handle_tool_call(name, arguments)
 
     def has_tool(self, name: str) -> bool:
-        return self._has_memory and self._manager.has_tool(name)
+        return self._manager.has_tool(name)
 
     def tool_result(self, name: str, arguments: Any, result: str) -> None:
         """A tool of your own returned this: it is recorded, and what is remembered of it is known to come from there."""
@@ -161,21 +157,24 @@ class AgentSession:
         """
         from gitmem.hosts.loop.review import review
 
-        done: Future[int] = review(self, messages, model) if self._writes else Future()
-        if not self._writes:
-            done.set_result(0)
+        copied = list(messages)
+
+        def look_back() -> int:
+            try:
+                return review(self, copied, model) if self._writes else 0
+            except Exception as error:  # noqa: BLE001 (a model is foreign code)
+                self._manager.note("The review", error)
+                return 0
+
+        done = self._reviewer.submit(look_back)
         self._reviews.append(done)
         return done
-
-    def note(self, what: str, error: Exception) -> None:
-        """A failure that no caller hears of becomes a warning of the manager."""
-        self._manager.note(what, error)
 
     # Inside
 
     @property
     def _writes(self) -> bool:
-        return self._has_memory and self._known["agent_context"] == "primary"
+        return str(self._known["agent_context"]) == "primary"
 
     def _nudge(self) -> str:
         memory = self._manager.memory
@@ -187,18 +186,16 @@ class AgentSession:
 
     def _built(self) -> Slots:
         """The stable part of the prompt, from the state of this moment."""
-        moment = self._moment()
-        if not self._has_memory:
-            return Slots(**{**self._texts, "guidance": ""}, moment=moment)
         manager = self._manager
-        memory, user = manager.blocks()
         texts = {**self._texts, "guidance": self._texts["guidance"] if self.tools() else ""}
         texts["skills"] = texts["skills"] or manager.skill_index()
-        return Slots(**texts, provider=manager.build_system_prompt(), memory=memory, user=user, moment=moment)
+        return Slots(
+            **texts, provider=manager.build_system_prompt(), memory=manager.block(), moment=self._moment()
+        )
 
     def _moment(self) -> str:
         lines = [f"Platform: {self._platform}"] if self._platform else []
-        if (memory := self._manager.memory) is not None:
-            day = memory.world.clock().astimezone(memory.world.zone)
+        if (world := self._world) is not None:
+            day = world.clock().astimezone(world.zone)
             lines.insert(0, f"The session began on {day:%A}, {day:%Y-%m-%d}.")
         return "\n".join(lines)

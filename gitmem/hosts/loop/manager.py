@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.hosts.loop.provider import MemoryProvider, Message, Schema
 from gitmem.hosts.tools import calls
-from gitmem.hosts.tools.table import TOOLS, offered_by
+from gitmem.hosts.tools.table import TOOLS, offered
+from gitmem.memory.find.prefetch import recalls
 from gitmem.memory.session import Session
 from gitmem.memory.worker import Worker
 from gitmem.safety.fence import fence, sanitize
@@ -64,10 +66,13 @@ class MemoryManager:
         self._shutdown_wait = shutdown_wait
         self._tools: dict[str, Schema] = {}
         """The tools of the other provider."""
+        self._recalls = Worker(failed=lambda error: self.note("The recall", error))
+        """For the other provider, which may hang: nothing but recall, and the end, waits for it."""
+        self._late: Future[Any] | None = None
+        """The recall of a turn that went on without it."""
         self._worker = Worker(failed=lambda error: self.note("The memory", error))
         self._turn = 0
         self._block = ""
-        self._stuck: threading.Thread | None = None
         self._closed = False
 
     # The other provider, and tools
@@ -77,28 +82,29 @@ class MemoryManager:
         name = _name(provider)
         there = f"{_name(self.provider)} is there already" if self.provider is not None else ""
         because = there or ("that name is taken" if name == BUILTIN else "")
-        if not because and not self._asked(provider, "is_available"):
+        if not because and not self._safely(name, "is_available", lambda: bool(provider.is_available())):
             because = "it is not available"
         if because:
             self._tell(f"The memory provider {name} was not added: {because}.")
             return False
         self.provider = provider
-        found = self._asked(provider, "get_tool_schemas")
-        for schema in map(_bare, found if isinstance(found, list) else ()):
+        found = self._other("get_tool_schemas")
+        for schema in found if isinstance(found, list) else ():
             self._learn_tool(name, schema)
         return True
 
-    def _learn_tool(self, provider: str, schema: Schema | None) -> None:
-        if schema is None:
+    def _learn_tool(self, provider: str, schema: object) -> None:
+        name = schema.get("name") if isinstance(schema, Mapping) else None
+        if not isinstance(schema, Mapping) or not isinstance(name, str) or not name.strip():
             self._tell(f"A tool of {provider} has no name: it was left out.")
-            return
-        name = str(schema["name"])
-        is_taken = name in self._tools or name in [one["name"] for one in self._ours()]
-        if name in self._reserved or is_taken:
-            because = "that name is reserved" if name in self._reserved else "there is one already"
-            self._tell(f"The tool {name} of {provider} was left out: {because}.")
+        elif name in self._reserved:
+            self._tell(f"The tool {name} of {provider} was left out: that name is reserved.")
+        elif self.has_tool(name):
+            self._tell(f"The tool {name} of {provider} was left out: there is one already.")
         else:
-            self._tools[name] = schema
+            parameters = schema.get("parameters") or {"type": "object", "properties": {}}
+            says = str(schema.get("description") or "")
+            self._tools[name] = {"name": name, "description": says, "parameters": parameters}
 
     def _ours(self) -> list[Schema]:
         """Our tools as the settings of this moment allow them; without a store nothing is revised."""
@@ -106,9 +112,8 @@ class MemoryManager:
             return []
         config = self.memory.config
         has_store = config.memory_enabled or config.user_profile_enabled
-        rows = [row for row in offered_by(config, "loop") if has_store or row.name != "revise"]
-        found: list[Schema] = json.loads(json.dumps([row.for_model() for row in rows]))
-        return found
+        rows = [row for row in offered("loop", config) if has_store or row.name != "revise"]
+        return [deepcopy(row.for_model()) for row in rows]
 
     def tool_schemas(self) -> list[Schema]:
         """Every tool, each once."""
@@ -160,7 +165,8 @@ class MemoryManager:
         return AgentSession(self, session, **known)
 
     def initialize_all(self, session_id: str, **kwargs: Any) -> None:
-        self._safely("initialize", lambda memory: self._begin(memory, session_id, kwargs))
+        if (memory := self.memory) is not None:
+            self._safely(BUILTIN, "initialize", lambda: self._begin(memory, session_id, kwargs))
         self._other("initialize", session_id, **kwargs)
 
     def _begin(self, memory: Memory, session_id: str, kwargs: Mapping[str, Any]) -> None:
@@ -172,24 +178,21 @@ class MemoryManager:
             if title := kwargs.get("title"):  # one that is refused does not cost the session
                 self.driver.annotate(title=str(title))
 
-    def blocks(self) -> tuple[str, str]:
+    def block(self) -> str:
         """MEMORY and USER as they are frozen now; the session records which state that was."""
-        return self._safely("blocks", self._freeze) or ("", "")
-
-    def _freeze(self, memory: Memory) -> tuple[str, str]:
-        from gitmem.memory.curated.prompt_block import freeze
-        from gitmem.memory.curated.store import TARGETS
-
-        assert self.driver is not None
-        self._block = self.driver.prompt_block() if self.driver.is_open else memory.prompt_block()
-        known, user = (freeze(memory, targets=(target,), user=self.driver.page).text for target in TARGETS)
-        return known, user
+        session = self.driver
+        known = session if session is not None and session.is_open else self.memory
+        self._block = (known and self._safely(BUILTIN, "prompt_block", known.prompt_block)) or ""
+        return self._block
 
     def skill_index(self) -> str:
         """The skills as they are listed in the prompt of this machine's sessions."""
         from gitmem.world import platform_name
 
-        return self._safely("skill_index", lambda memory: memory.skills.index(platform=platform_name())) or ""
+        if (memory := self.memory) is None:
+            return ""
+        found = self._safely(BUILTIN, "skills", lambda: memory.skills.index(platform=platform_name()))
+        return found or ""
 
     def build_system_prompt(self) -> str:
         """The block of the other provider; our own has slots of its own."""
@@ -205,32 +208,25 @@ class MemoryManager:
 
     def prefetch_all(self, query: str, *, session_id: str = "") -> str:
         """Return what is recalled for this turn, fenced. A provider that hangs recalls nothing until it is back."""
-        ours = self._safely("prefetch", lambda memory: self._recalled(memory, query))
+        ours = self._safely(BUILTIN, "prefetch", lambda: self._recalled(query))
         found = [sanitize_context(ours), self._prefetched(query, session_id)]
         return build_memory_context_block("\n\n".join(text.strip() for text in found if text.strip()))
 
-    def _recalled(self, memory: Memory, query: str) -> str:
-        config = memory.config
-        is_due = config.context_cadence > 0 and (self._turn - 1) % config.context_cadence == 0
-        if self.driver is None or config.recall_mode == "tools" or config.context_budget <= 0 or not is_due:
+    def _recalled(self, query: str) -> str:
+        if self.memory is None or self.driver is None or not recalls(self.memory.config, self._turn):
             return ""
         return self.driver.context(query, block=self._block).lines
 
     def _prefetched(self, query: str, session_id: str) -> str:
-        if self.provider is None or (self._stuck is not None and self._stuck.is_alive()):
+        if self.provider is None or (self._late is not None and not self._late.done()):
             return ""
-        turn, answers = self._turn, list[tuple[int, object]]()
-
-        def work() -> None:
-            answers.append((turn, self._other("prefetch", query, session_id=session_id)))
-
-        thread = self._stuck = threading.Thread(target=work, name="gitmem-prefetch-other", daemon=True)
-        thread.start()
-        thread.join(self._prefetch_wait)
-        if thread.is_alive():
+        asked = self._recalls.submit(lambda: self._other("prefetch", query, session_id=session_id))
+        try:
+            return sanitize_context(asked.result(self._prefetch_wait))
+        except StillRunning:  # an answer that is late is of a turn that has passed
+            self._late = asked
             self._tell(f"{_name(self.provider)} did not recall anything in time: the turn goes on without.")
-        # An answer that is late is of a turn that has passed: it is dropped.
-        return sanitize_context(next((text for made, text in answers if made == self._turn), ""))
+            return ""
 
     def record_call(self, name: str, arguments: Any, result: str) -> None:
         """A tool of the agent's own returned this: it was heard."""
@@ -269,9 +265,6 @@ class MemoryManager:
         found = [ours, self._other("on_pre_compress", copied)]
         return "\n\n".join(sanitize_context(text) for text in found if isinstance(text, str) and text.strip())
 
-    def on_session_switch(self, new_session_id: str, **kwargs: Any) -> None:
-        self._other("on_session_switch", new_session_id, **kwargs)
-
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **kwargs: Any) -> None:
         self._driven("on_delegation", lambda session: session.delegated(task, result, child_session_id))
         self._other("on_delegation", task, result, child_session_id=child_session_id, **kwargs)
@@ -297,14 +290,10 @@ class MemoryManager:
         if self._closed:
             return
         self._closed = True
-        self._worker.forget_timed()
         if self.provider is not None:
-            thread = threading.Thread(
-                target=self._other, args=("shutdown",), name="gitmem-shutdown", daemon=True
-            )
-            thread.start()
-            thread.join(self._shutdown_wait)
-            if thread.is_alive():
+            try:
+                self._recalls.submit(lambda: self._other("shutdown")).result(self._shutdown_wait)
+            except StillRunning:
                 self._tell(f"{_name(self.provider)} did not shut down in time.")
         self._driven("shutdown", lambda session: session.end())
 
@@ -319,29 +308,22 @@ class MemoryManager:
     def _driven(self, hook: str, work: Callable[[Session], _T]) -> _T | None:
         """Let our session do something, where it is open."""
         session = self.driver
-        return (
-            self._safely(hook, lambda _: work(session)) if session is not None and session.is_open else None
-        )
-
-    def _safely(self, hook: str, work: Callable[[Memory], _T]) -> _T | None:
-        """Ask our memory for something; None, and a warning, where that fails."""
-        if self.memory is None:
+        if session is None or not session.is_open:
             return None
-        try:
-            return work(self.memory)
-        except Exception as error:  # noqa: BLE001 (the agent's turn goes on)
-            self.note(f"{BUILTIN} failed in {hook}", error)
-            return None
+        return self._safely(BUILTIN, hook, lambda: work(session))
 
     def _other(self, hook: str, /, *args: Any, **kwargs: Any) -> Any:
-        return self._asked(self.provider, hook, *args, **kwargs) if self.provider is not None else None
+        """Call a method of the other provider, where there is one."""
+        if self.provider is None:
+            return None
+        return self._safely(_name(self.provider), hook, lambda: getattr(self.provider, hook)(*args, **kwargs))
 
-    def _asked(self, provider: MemoryProvider, hook: str, /, *args: Any, **kwargs: Any) -> Any:
-        """Call a method of a provider; None, and a warning, where it raises or is not there."""
+    def _safely(self, whose: str, hook: str, work: Callable[[], _T]) -> _T | None:
+        """Ask one of us for something; None, and a warning, where that fails."""
         try:
-            return getattr(provider, hook)(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 (a provider is foreign code)
-            self.note(f"{_name(provider)} failed in {hook}", error)
+            return work()
+        except Exception as error:  # noqa: BLE001 (the agent's turn goes on)
+            self.note(f"{whose} failed in {hook}", error)
             return None
 
     def note(self, what: str, error: Exception) -> None:
@@ -390,21 +372,3 @@ def _name(provider: MemoryProvider | None) -> str:
         return str(provider.name)  # type: ignore[union-attr]
     except Exception:  # noqa: BLE001 (a provider is foreign code)
         return type(provider).__name__
-
-
-def _bare(schema: object) -> Schema | None:
-    """A tool's schema as name, description and parameters, also from the wrapped form; None where it has no name."""
-    for one in _unwrapped(schema):
-        if isinstance(one, Mapping) and isinstance(one.get("name"), str) and one["name"].strip():
-            return {
-                "name": one["name"],
-                "description": str(one.get("description") or ""),
-                "parameters": one.get("parameters") or {"type": "object", "properties": {}},
-            }
-    return None
-
-
-def _unwrapped(schema: object) -> Iterator[object]:
-    if isinstance(schema, Mapping):
-        yield schema.get("function")
-    yield schema

@@ -36,7 +36,6 @@ class Slots:
     provider: str = ""
     system: str = ""
     memory: str = ""
-    user: str = ""
     skills: str = ""
     context_files: str = ""
     moment: str = ""

@@ -78,18 +78,6 @@ class MemoryProvider(ABC):
         """Messages are about to be forgotten; the answer goes to the model that summarizes them."""
         return ""
 
-    def on_session_switch(
-        self,
-        new_session_id: str,  # noqa: ARG002 (for those who keep sessions)
-        *,
-        parent_session_id: str = "",  # noqa: ARG002
-        reset: bool = False,  # noqa: ARG002
-        rewound: bool = False,  # noqa: ARG002
-        **kwargs: Any,  # noqa: ARG002
-    ) -> None:
-        """The agent goes on under another id, or under the same one with another conversation."""
-        return
-
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **kwargs: Any) -> None:  # noqa: ARG002 (for those who keep it)
         return
 
@@ -99,14 +87,3 @@ class MemoryProvider(ABC):
     def shutdown(self) -> None:
         """The last chance to keep something."""
         return
-
-    # Setup
-
-    def get_config_schema(self) -> list[Schema]:
-        return []
-
-    def save_config(self, values: Mapping[str, Any], hermes_home: str) -> None:  # noqa: ARG002 (for those who have settings)
-        return
-
-    def backup_paths(self) -> list[str]:
-        return []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from gitmem.hosts.loop.manager import sanitize_context
@@ -26,25 +24,8 @@ _MOST_CALLS = 8
 _LONGEST = 40_000
 
 
-def review(session: AgentSession, messages: Sequence[Message], model: ChatModel) -> Future[int]:
-    """Return how many calls the model made; on a thread of its own, and never an error that anybody has to catch."""
-    done: Future[int] = Future()
-    copied = list(messages)
-
-    def work() -> None:
-        if not done.set_running_or_notify_cancel():
-            return
-        try:
-            done.set_result(_looked_back(session, copied, model))
-        except Exception as error:  # noqa: BLE001 (a model is foreign code)
-            session.note("The review", error)
-            done.set_result(0)
-
-    threading.Thread(target=work, name="gitmem-review", daemon=True).start()
-    return done
-
-
-def _looked_back(session: AgentSession, messages: Sequence[Message], model: ChatModel) -> int:
+def review(session: AgentSession, messages: Sequence[Message], model: ChatModel) -> int:
+    """Let a model look back; gives how many calls it made."""
     tools = [{"type": "function", "function": one} for one in session.tools() if one["name"] in KEEPING]
     if not tools:
         return 0

@@ -116,8 +116,7 @@ class Connection:
             if session is not None:
                 session.abandon()
             if memory is not None:
-                memory.index.close()
-                memory.repository.store.close()
+                memory.rest()
 
     # Between calls
 
@@ -139,12 +138,8 @@ class Connection:
 
     def rest(self) -> None:
         """The worker's thread is about to end: give back what belongs to it."""
-        from gitmem.memory.indexing import Indexing
-
         if self._memory is not None:
-            if self._memory.has_part(Indexing):
-                self._memory.index.close()
-            self._memory.repository.store.close()
+            self._memory.rest()
 
     def close(self) -> None:
         """The connection is over: the last commit, and the session is closed; what is due begins."""

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from gitmem.hosts.brief import brief
 from gitmem.memory import review as waiting
-from gitmem.memory.curated.contests import uncontested
+from gitmem.memory.curated.prompt_block import for_agents
 from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.gate.marks import is_unconfirmed
 from gitmem.safety.fence import fence
-from gitmem.safety.verdict import Verdict
 
 if TYPE_CHECKING:
     from gitmem.hosts.mcp.connection import Connection
@@ -30,15 +29,16 @@ def prompt(connection: Connection, name: str, arguments: Mapping[str, str]) -> s
 def block(connection: Connection) -> str:
     """The facts for every prompt, as the instructions have them: only what is confirmed, as data."""
     memory = connection.memory
-    store, egress, tree = memory.curated, Egress(memory), memory.tree()
     shown = [
         f"- {' '.join(entry.text.split())}"
         for target in TARGETS
-        for entry, result in egress.curated(uncontested(store.entries(target)), tree)
-        if result.verdict is Verdict.ALLOW and not is_unconfirmed(entry)
+        for entry in for_agents(memory, target)
+        if not is_unconfirmed(entry)
     ]
     text = "\n".join(shown)
-    if not text or not egress.is_harmless(text):  # what is harmless line by line may not be so together
+    if not text or not Egress(memory).is_harmless(
+        text
+    ):  # what is harmless line by line may not be so together
         return ""
     connection.session.prompt_block()  # notes what this session had before it
     return fence(text[: text.rfind("\n", 0, _BLOCK)] if len(text) > _BLOCK else text)

@@ -10,12 +10,7 @@ import os
 import sys
 
 from gitmem.hosts.mcp import wire
-from gitmem.hosts.mcp.catalogue import (
-    INSTRUCTIONS,
-    PREFER_PROVIDER,
-    PROMPTS,
-    VERSIONS,
-)
+from gitmem.hosts.mcp.catalogue import INSTRUCTIONS, PROMPTS, VERSIONS
 from gitmem.hosts.tools.table import Tool, offered
 from gitmem.version import __version__
 
@@ -30,8 +25,6 @@ if TYPE_CHECKING:
 
 _SETTLE = 1.0
 """Seconds of silence before what was kept is committed."""
-_SLOW = 1.0
-"""Seconds of a call before its client hears that it goes on, and between two such messages."""
 _LAST_COMMIT = 60.0
 _BLOCK_WAIT = 2.0
 """Seconds that the answer to `initialize` waits for the facts of the memory."""
@@ -52,19 +45,18 @@ class Server:
         allow_undo: bool = False,
         tools_only: bool = False,
         has_memory: bool = True,
-        prefers_provider: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._lines = wire.Lines(descriptor)
         self._write = write
         self._connect = connect
-        self._tools = offered("mcp", undo=allow_undo, past=True)
+        self._tools = offered("mcp", undo=allow_undo)
         self._tools_only = tools_only
         self._has_memory = has_memory
-        self._prefers_provider = prefers_provider
         self._client: tuple[str, str] | None = None
         self._connection: Connection | None = None
         self._worker: Worker | None = None
-        self._running: dict[object, _Running] = {}
+        self._running: dict[object, bool] = {}
+        """The requests under way, and whether their client still wants an answer."""
         self._is_gone = False
         """The client does not read any more."""
         self.is_serving = False
@@ -144,7 +136,8 @@ class Server:
             self.send(wire.result(ident, {"prompts": list(PROMPTS)}))
         else:
             work = self._call(params) if method == "tools/call" else self._prompt(params)
-            self._submit(ident, work, params)
+            self._running[_key(ident)] = True
+            self._work().submit(lambda: self._answer(ident, work))
 
     def _begin(self, params: dict[str, Any]) -> dict[str, Any]:
         wanted, info = params.get("protocolVersion"), params.get("clientInfo")
@@ -157,8 +150,7 @@ class Server:
             "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
             "capabilities": {"tools": {}, **more},
             "serverInfo": {"name": "gitmem", "version": __version__},
-            "instructions": INSTRUCTIONS
-            + (PREFER_PROVIDER if self._prefers_provider(name) else self._block()),
+            "instructions": INSTRUCTIONS + self._block(),
         }
 
     def _block(self) -> str:
@@ -212,29 +204,14 @@ class Server:
     # Notifications
 
     def _notified(self, method: str, params: dict[str, Any]) -> None:
-        if method != "notifications/cancelled":
-            return
-        running = self._running.get(_key(params.get("requestId")))
-        if running is not None:
-            running.is_cancelled = True
+        if method == "notifications/cancelled" and (ident := _key(params.get("requestId"))) in self._running:
+            self._running[ident] = False
 
     # The worker
 
-    def _submit(self, ident: str | int, work: Callable[[], dict[str, Any]], params: dict[str, Any]) -> None:
-        meta = params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
-        running = self._running[_key(ident)] = _Running(self, token)
-        self._work().submit(lambda: self._answer(ident, work, running))
-
-    def _answer(self, ident: str | int, work: Callable[[], dict[str, Any]], running: _Running) -> None:
-        try:
-            if running.is_cancelled:
-                return
-            with running:
-                answer = self._safely(ident, work)
-        finally:
-            self._running.pop(_key(ident), None)
-        if not running.is_cancelled:
+    def _answer(self, ident: str | int, work: Callable[[], dict[str, Any]]) -> None:
+        answer = self._safely(ident, work) if self._running[_key(ident)] else {}
+        if self._running.pop(_key(ident)):
             self.send(answer)
         connection = self._connection
         if connection is not None and connection.waits:
@@ -276,45 +253,6 @@ class Server:
             _say(str(error) or "The memory is busy: what this session did waits in the journal.")
 
 
-class _Running:
-    """One call under way: whether anybody still wants it, and what its client hears while it takes long."""
-
-    def __init__(self, server: Server, token: object) -> None:
-        self.is_cancelled = False
-        self._server = server
-        self._token = token if isinstance(token, str | int) and not isinstance(token, bool) else None
-        self._steps = 0
-        self._timer: Any = None
-
-    def __enter__(self) -> None:
-        if self._token is not None:
-            self._begin()
-
-    def __exit__(self, *_: object) -> None:
-        timer, self._timer = self._timer, None
-        if timer is not None:
-            timer.cancel()
-
-    def _begin(self) -> None:
-        import threading
-
-        self._timer = threading.Timer(_SLOW, self._tell)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _tell(self) -> None:
-        if self._timer is None or self.is_cancelled:
-            return
-        self._steps += 1
-        told = {
-            "progressToken": self._token,
-            "progress": self._steps,
-            "message": "The memory is working on it.",
-        }
-        self._server.send(wire.notification("notifications/progress", told))
-        self._begin()
-
-
 def _key(ident: object) -> tuple[str, object]:
     """An id among others: 1 and "1" are two."""
     return type(ident).__name__, ident if isinstance(ident, str | int) else repr(ident)
@@ -346,7 +284,6 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
         allow_undo=allow_undo,
         tools_only=tools_only,
         has_memory=not bundle or os.path.isdir(bundle),
-        prefers_provider=lambda name: (tools_only or "hermes" in name.lower()) and _has_provider(),
     )
 
     def end(*_: object) -> None:
@@ -367,12 +304,6 @@ def _connect(bundle: str, name: str, version: str) -> Connection:
     from gitmem.world import real_world
 
     return Connection(real_world(), bundle, name, version)
-
-
-def _has_provider() -> bool:
-    """Return whether Hermes, which calls itself `mcp`, has our provider here: it knows more than a tool can."""
-    home = os.environ.get("HERMES_HOME") or os.path.join(os.path.expanduser("~"), ".hermes")
-    return os.path.isdir(os.path.join(home, "plugins", "gitmem"))
 
 
 def _take_standard_output() -> Callable[[bytes], object]:

@@ -101,7 +101,3 @@ def result(ident: object, value: Message) -> Message:
 
 def error(ident: object, code: int, message: str) -> Message:
     return {"jsonrpc": "2.0", "id": ident, "error": {"code": code, "message": message}}
-
-
-def notification(method: str, params: Message) -> Message:
-    return {"jsonrpc": "2.0", "method": method, "params": params}

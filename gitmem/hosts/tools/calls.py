@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gitmem.errors import BlockedContent, GitMemError, UsageError
 from gitmem.hosts.tools.table import LONGEST, MOST, TOOLS, Tool
 from gitmem.hosts.tools.text import Lines, age
-from gitmem.memory.gate.egress import FLAGGED, Egress
+from gitmem.memory.gate.egress import FLAGGED, Egress, answer
+from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
     from gitmem.memory.session import Session
 
+_ERROR = 1_500
+"""Characters of an error that a model gets."""
 _TYPES: dict[str, tuple[Any, str]] = {
     "string": (str, "a text"),
     "integer": (int, "a number"),
@@ -80,12 +83,10 @@ def run(
     try:
         tool = TOOLS[name] if memory.config.past_tools else TOOLS[name].without_past()
         call = ToolArguments(memory, session, checked(tool, arguments), prefix)
-        lines: Lines = egress.answer(function_of(tool)(call), checked=tool.checked)
-        text = "\n".join(one if isinstance(one, str) else "".join(one) for one in lines)
-        return ToolAnswer(text, written=call.written)
+        return ToolAnswer(answer(_function_of(tool)(call)), written=call.written)
     except GitMemError as error:
         # Without its hint: that is a command for a person, or quotes names that were not scanned.
-        told = egress.answer(" ".join(str(error).split()))
+        told = egress.text(shortened(str(error), _ERROR))
         if isinstance(error, BlockedContent):
             told = f"Refused, nothing is kept or held. {told if told != FLAGGED else _by_category(error, egress)}"
         return ToolAnswer(told, failed=True)
@@ -97,7 +98,7 @@ def _by_category(error: BlockedContent, egress: Egress) -> str:
     return f"This cannot be stored: the scanner finds {egress.name(', '.join(found))} in it."
 
 
-def function_of(tool: Tool) -> Callable[[ToolArguments], Lines]:
+def _function_of(tool: Tool) -> Callable[[ToolArguments], Lines]:
     module, _, function = tool.run.partition(":")
     found: Callable[[ToolArguments], Lines] = getattr(
         importlib.import_module(f"gitmem.hosts.tools.{module}"), function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.tools.text import changed
+from gitmem.hosts.tools.text import marked
 from gitmem.memory.gate.egress import GONE
 from gitmem.memory.history.log import History, LogFilter
 from gitmem.okf import layout
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gitmem.memory.gate.egress import Egress
     from gitmem.okf.entries import Change
 
+_SIGNS = {"add": "+", "remove": "-", "change": "~", "move": ">"}
 _UNKNOWN = ("retractions/", "config/", "hermes/", "tools/", "snapshots/", ".")
 """Directories of bookkeeping, and of what is said better elsewhere."""
 
@@ -48,7 +49,7 @@ def told(egress: Egress, changes: Iterable[Change]) -> Iterator[str]:
         if is_part:
             named.add(change.path)
             words = egress.name(change.title) if change.title else words
-        yield changed(change.op, _noun(change), known, words)
+        yield f"{_SIGNS.get(change.op, change.op)} {_noun(change)}: {marked(known, words)}"
 
 
 def _noun(change: Change) -> str:

@@ -13,7 +13,7 @@ from gitmem.git.commit_graph import walk
 from gitmem.hosts.tools.changes import told
 from gitmem.hosts.tools.reading import marked_entry
 from gitmem.hosts.tools.table import MOST
-from gitmem.hosts.tools.text import changed, flat, line
+from gitmem.hosts.tools.text import flat, line
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.gate.egress import GONE, Egress
 from gitmem.memory.history.story import Chapter, chapters
@@ -21,7 +21,6 @@ from gitmem.okf.entries import Entry, section_key
 from gitmem.okf.learned import learned
 from gitmem.okf.plain import shortened
 from gitmem.okf.short_ids import short
-from gitmem.safety.verdict import Verdict
 
 if TYPE_CHECKING:
     from gitmem.hosts.tools.calls import ToolArguments
@@ -118,7 +117,7 @@ def _story_of(call: ToolArguments, wanted: str) -> Lines:
         (path, story)
         for path, keys in _meant(call, wanted).items()
         for story in call.memory.blame(path)
-        if (not keys or story.entry.key.id in keys) and egress.holds(path, story.entry)
+        if (not keys or story.entry.key.id in keys) and egress.standing(path, story.entry).is_out
     ]
     lines = [text for path, one in stories[: call.limit(MOST)] for text in _story(call, path, one, egress)]
     return lines or ["Nothing of it holds now."]
@@ -164,9 +163,9 @@ def _earlier(call: ToolArguments, story: Blamed) -> Iterator[tuple[Entry, str, s
     wordings = {one.text: one.by for one in story.earlier[:_FEW] if story.entry.key.space == "§"}
     then = Egress(call.memory, about="then", reader=call.session.reader)
     entries = [Entry(section_key(text), text) for text in wordings]
-    for entry, result in then.curated(entries, call.memory.tree()):
+    for entry in then.entries(entries, call.memory.tree()):
         by = wordings.get(entry.text)
-        if result.verdict is Verdict.ALLOW and by is not None:
+        if by is not None:
             yield entry, by.at, by.agent
 
 
@@ -174,7 +173,7 @@ def _earlier(call: ToolArguments, story: Blamed) -> Iterator[tuple[Entry, str, s
 
 
 def diff(call: ToolArguments) -> Lines:
-    """The differences, in the words that hold now; what was said only where a path asks for it."""
+    """The differences in what is known, in the words that hold now."""
     session, path = call.text("session"), call.text("path")
     egress = call.egress()
     if session:
@@ -183,7 +182,7 @@ def diff(call: ToolArguments) -> Lines:
         found = call.memory.diff(session=session, path=path)
     else:
         found = call.memory.diff(call.text("a") or _yesterday(call), call.text("b"), path=path)
-    lines = list(_said(egress, found) if path.startswith("sessions") else told(egress, found))
+    lines = list(told(egress, found))
     shown = lines[: call.limit(MOST)]
     if not call.given.keys() - {"limit"}:
         shown = [shortened(one, _WORDS) for one in shown]
@@ -191,14 +190,6 @@ def diff(call: ToolArguments) -> Lines:
             shown.pop()
     more = [f"and {len(lines) - len(shown)} more"] if len(lines) > len(shown) else []
     return [*shown, *more] or ["Nothing changed."]
-
-
-def _said(egress: Egress, changes: Iterable[Change]) -> Iterator[str]:
-    for change in changes:
-        if egress.tells(change):
-            known = egress.change(change)
-            words = known["new"] if known["new"] is not None else known["old"]
-            yield changed(change.op, "session", known, words)
 
 
 def _yesterday(call: ToolArguments) -> str:

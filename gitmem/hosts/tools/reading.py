@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -20,7 +21,6 @@ from gitmem.okf.entries import CONCEPT, EntryKey
 from gitmem.okf.plain import shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID, TOOL
 from gitmem.okf.short_ids import ambiguous, short
-from gitmem.safety.verdict import Verdict
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -99,9 +99,8 @@ def fetch(call: ToolArguments) -> Lines:
     found = (
         _store(call, egress, wanted, as_of)
         or _entry(call, egress, wanted, as_of)
-        or _moment(call, egress, wanted)
         or _file(call, egress, wanted, call.memory.tree(as_of or "HEAD"))
-        or _session(call, egress, wanted)
+        or _talk(call, egress, wanted)
     )
     if not found:
         raise UnknownRevision(f"Nothing is called {shortened(wanted)!r}: search gives ids.")
@@ -146,8 +145,7 @@ def _entry(call: ToolArguments, egress: Egress, wanted: str, as_of: str) -> _Fet
 def _entries(call: ToolArguments, egress: Egress, target: Target, as_of: str) -> list[Entry]:
     """The entries of a store that may be seen, as a prompt would have them."""
     entries = call.memory.curated.entries(target, revision=as_of or "HEAD", user=call.session.page)
-    allowed = egress.curated(entries, call.memory.tree())
-    return [entry for entry, result in allowed if result.verdict is Verdict.ALLOW]
+    return egress.entries(entries, call.memory.tree())
 
 
 def _marked(egress: Egress, entry: Entry) -> str:
@@ -163,27 +161,17 @@ def marked_entry(egress: Egress, path: str, entry: Entry) -> str:
     return marked(known, egress.text(entry.text))
 
 
-def _moment(call: ToolArguments, egress: Egress, wanted: str) -> _Fetched | None:
-    if not _EVENT.fullmatch(wanted):
+def _talk(call: ToolArguments, egress: Egress, wanted: str) -> _Fetched | None:
+    """A session, or what is around a moment of one."""
+    index, span = call.memory.index.current(), None
+    with contextlib.suppress(UnknownRevision):
+        span = event_meant(index, wanted) if _EVENT.fullmatch(wanted) else None
+    session = span.session if span else _session_meant(call, wanted.removeprefix("session:"))
+    around = span.key if span else ""
+    if index.session(session) is None or not egress.sees_session(session):
         return None
-    try:
-        span = event_meant(call.memory.index.current(), wanted)
-    except UnknownRevision:
-        return None
-    return _read(call, span.session, span.key) if egress.sees_session(span.session) else None
-
-
-def _session(call: ToolArguments, egress: Egress, wanted: str) -> _Fetched | None:
-    name = _session_meant(call, wanted.removeprefix("session:"))
-    if call.memory.index.current().session(name) is None or not egress.sees_session(name):
-        return None
-    return _read(call, name, "")
-
-
-def _read(call: ToolArguments, session: str, around: str) -> _Fetched:
     _refuse_without_sessions(call)
-    lines = list(_lines_of(call, session, around))
-    about = lines.pop(0)
+    about, *lines = _lines_of(call, session, around)
     return _Fetched(short(around) or about, "\n".join(lines) or "Nothing of it may be shown.")
 
 

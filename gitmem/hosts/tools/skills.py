@@ -72,7 +72,7 @@ def manage(call: ToolArguments) -> Lines:
     if action == "used":
         outcome = call.text("outcome")
         call.memory.skills.used(name, outcome, call.text("why"), session=call.session.id)
-        return [f"Noted: {name} {outcome}."]
+        return [call.egress().text(f"Noted: {name} {outcome}.")]
     needed, known = _ACTIONS[action]
     given = {mine: _need(call, theirs) for theirs, mine in needed.items()}
     given |= {mine: call.given[theirs] for theirs, mine in known.items() if call.given.get(theirs)}
@@ -80,7 +80,7 @@ def manage(call: ToolArguments) -> Lines:
         given.setdefault("new", "")
     origin = call.session.origin(reason=call.text("why"), source=f"{call.prefix}skill_manage")
     done: SkillWrite = getattr(call.memory.skills, action)(name, **given, origin=origin)
-    return [done.message]
+    return [call.egress().text(done.message)]
 
 
 _Names = dict[str, str]

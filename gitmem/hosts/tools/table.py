@@ -34,44 +34,30 @@ _PAST = ("as_of", "removed")
 class Tool:
     """One row: what the model reads of a tool, who gets it, and where its function is."""
 
-    def __init__(
-        self,
-        name: str,
-        says: str,
-        properties: dict[str, Any],
-        *,
-        run: str,
-        required: tuple[str, ...] = (),
-        short: str = "",
-        hosts: tuple[Host, ...] = ("mcp", "hermes", "loop"),
-        reads: bool = False,
-        destructive: bool = False,
-        idempotent: bool = False,
-        checked: bool = False,
-        asks_user: bool = False,
-    ) -> None:
+    run: str
+    """`module:function` below `gitmem.hosts.tools`."""
+    required: tuple[str, ...] = ()
+    hosts: tuple[Host, ...] = ("mcp", "hermes", "loop")
+    reads: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    asks_user: bool = False
+
+    def __init__(self, name: str, says: str, properties: dict[str, Any], **known: Any) -> None:
         self.name = name
         self.says = says
         self.properties = properties
-        self.required = required
-        self.run = run
-        """`module:function` below `gitmem.hosts.tools`."""
-        self.short = short
-        """What it is for, in a list in a prompt."""
-        self.hosts = hosts
-        self.reads = reads
-        self.destructive = destructive
-        self.idempotent = idempotent
-        self.checked = checked
-        """Every text of its answers came out through the gate already."""
-        self.asks_user = asks_user
+        self.__dict__.update(known)
+
+    @property
+    def short(self) -> str:
+        """The first sentence, for a list in a prompt."""
+        return self.says.partition(". ")[0].rstrip(".")
 
     def without_past(self) -> Tool:
         """The same for a model that may not look at what was removed or held earlier."""
-        row = Tool.__new__(Tool)
-        row.__dict__.update(self.__dict__)
-        row.properties = {name: rule for name, rule in self.properties.items() if name not in _PAST}
-        return row
+        left = {name: rule for name, rule in self.properties.items() if name not in _PAST}
+        return Tool(**{**self.__dict__, "properties": left})
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -126,9 +112,7 @@ _ROWS = (
         },
         run="reading:search",
         required=("query",),
-        short="search what was remembered, also as of an earlier day",
         reads=True,
-        checked=True,
     ),
     Tool(
         "fetch",
@@ -141,9 +125,7 @@ _ROWS = (
         },
         run="reading:fetch",
         required=("id",),
-        short="read one entry or file whole",
         reads=True,
-        checked=True,
     ),
     Tool(
         "recall",
@@ -156,9 +138,7 @@ _ROWS = (
             "limit": {**_LIMIT, "default": 3},
         },
         run="reading:recall",
-        short="recall earlier sessions",
         reads=True,
-        checked=True,
     ),
     Tool(
         "remember",
@@ -175,9 +155,7 @@ _ROWS = (
         },
         run="writing:remember",
         required=("text",),
-        short="keep a fact, a preference or a decision with its reason and source",
         idempotent=True,
-        checked=True,  # it repeats what it was given, and nothing else
     ),
     Tool(
         "revise",
@@ -190,10 +168,8 @@ _ROWS = (
         },
         run="writing:revise",
         required=("id", "why"),
-        short="correct or remove a fact or a preference",
         hosts=("mcp", "loop"),  # Hermes' own memory tool does that
         destructive=True,
-        checked=True,
     ),
     Tool(
         "note",
@@ -201,9 +177,7 @@ _ROWS = (
         {"title": _TEXT, "text": _TEXT},
         run="writing:note",
         required=("title", "text"),
-        short="write a page",
         hosts=("mcp", "loop"),
-        checked=True,
     ),
     Tool(
         "history",
@@ -217,9 +191,7 @@ _ROWS = (
             "limit": {**_LIMIT, "default": 10},
         },
         run="history:history",
-        short="who wrote an entry, when and why",
         reads=True,
-        checked=True,
     ),
     Tool(
         "diff",
@@ -227,16 +199,13 @@ _ROWS = (
         "left out).",
         {"session": _SESSION, "a": _TEXT, "b": _TEXT, "path": _TEXT, "limit": _LIMIT},
         run="history:diff",
-        short="what changed between two moments",
         reads=True,
-        checked=True,
     ),
     Tool(
         "snapshot",
         "Name the present state of the memory, so that the user can go back to it.",
         {"name": _said("A short name."), "note": _TEXT},
         run="writing:snapshot",
-        short="name the present state before a risky change",
     ),
     Tool(
         "undo",
@@ -250,10 +219,8 @@ _ROWS = (
             "confirm": _said("Token of the preview."),
         },
         run="history:undo",
-        short="take changes back, when the user asks for it",
         destructive=True,
         asks_user=True,
-        checked=True,
     ),
     Tool(
         "skills",
@@ -265,10 +232,8 @@ _ROWS = (
             "offset": {"type": "integer", "minimum": 0},
         },
         run="skills:skills",
-        short="list and read how-to knowledge",
         hosts=("mcp", "loop"),  # Hermes has its own, over the same files
         reads=True,
-        checked=True,
     ),
     Tool(
         "skill_manage",
@@ -290,7 +255,6 @@ _ROWS = (
         },
         run="skills:manage",
         required=("action", "name"),
-        short="save or patch how-to knowledge",
         hosts=("loop",),  # clients of MCP have directories of their own, which can be linked
         destructive=True,
     ),
@@ -298,25 +262,15 @@ _ROWS = (
 TOOLS = {row.name: row for row in _ROWS}
 
 
-def offered(
-    host: Host, *, undo: bool = False, sessions: bool = True, recalls: bool = True, past: bool = False
-) -> list[Tool]:
-    """The rows that a host gets. `undo`: the model may take back; `sessions`: it may read what was said in earlier
-    ones; `recalls`: it looks things up by itself; `past`: also what was removed, or held at an earlier moment.
+def offered(host: Host, config: Config | None = None, *, undo: bool = False) -> list[Tool]:
+    """The rows that a host gets, as far as the settings allow; MCP lists them before it opens any settings.
+
+    Only with `undo` may the model take back: it must not be talked into erasing memory.
     """
-    left_out: set[str] = set() if undo else {"undo"}  # the model must not be talked into erasing memory
-    left_out |= set() if sessions else {"recall"}
-    left_out |= set() if recalls else {"search", "recall"}
+    left_out: set[str] = set() if undo or (config is not None and config.undo_tools) else {"undo"}
+    if config is None:
+        return [row for row in _ROWS if host in row.hosts and row.name not in left_out]
+    left_out |= set() if config.session_search else {"recall"}
+    left_out |= {"search", "recall"} if config.recall_mode == "context" else set()
     rows = [row for row in _ROWS if host in row.hosts and row.name not in left_out]
-    return rows if past else [row.without_past() for row in rows]
-
-
-def offered_by(config: Config, host: Host, *, undo: bool | None = None) -> list[Tool]:
-    """The rows that the settings allow."""
-    return offered(
-        host,
-        undo=config.undo_tools if undo is None else undo,
-        sessions=config.session_search,
-        recalls=config.recall_mode != "context",
-        past=config.past_tools,
-    )
+    return rows if config.past_tools else [row.without_past() for row in rows]

@@ -12,7 +12,6 @@ Lines = Sequence[str | Sequence[str]]
 """An answer line by line; a sequence is one long text in pieces, as no single text of an answer may be that long."""
 _PIECE = 1_400
 _SPANS = ((365 * 86400, "y"), (30 * 86400, "mo"), (86400, "d"), (3600, "h"), (60, "m"))
-_SIGNS = {"add": "+", "remove": "-", "change": "~", "move": ">"}
 
 
 def line(*parts: object) -> str:
@@ -35,11 +34,6 @@ def age(at: str, now: datetime) -> str:
         return ""
     seconds = (now - moment).total_seconds()
     return next((f"{int(seconds // span)}{name}" for span, name in _SPANS if seconds >= span), "now")
-
-
-def changed(op: str, noun: str, known: Mapping[str, Any], words: str) -> str:
-    """A change of one thing: what was done, to what, and the words that hold now."""
-    return f"{_SIGNS.get(op, op)} {noun}: {marked(known, words)}"
 
 
 def marked(known: Mapping[str, Any], words: str) -> str:

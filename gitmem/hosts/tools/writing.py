@@ -21,12 +21,9 @@ from gitmem.safety.channels import declared
 from gitmem.safety.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gitmem.hosts.tools.calls import ToolArguments
     from gitmem.hosts.tools.text import Lines
     from gitmem.memory.curated.store import Answer
-    from gitmem.memory.origin import Origin
     from gitmem.okf.entries import Entry
 
 _STORE_OF: dict[str, Target] = {"fact": "memory", "preference": "user"}
@@ -55,61 +52,47 @@ def remember(call: ToolArguments) -> Lines:
 
 
 def _add(call: ToolArguments, target: Target, text: str, why: str, source: str) -> Lines:
-    here = bool(call.given.get("here_only"))
-    origin = call.session.origin(reason=why, source=source or f"{call.prefix}remember")
+    here, source = bool(call.given.get("here_only")), source or f"{call.prefix}remember"
     try:
-        answer = call.memory.curated.add(text, target=target, machine=here, origin=origin)
+        answer = call.session.remember(text, target=target, machine=here, reason=why, source=source)
     except StoreRefusal as refusal:
         # The model has to choose among what is there: it sees it, as a prompt would show it.
         raise UsageError(f"{refusal} {_inventory(call, target)}") from refusal
     call.written = None if answer.held else StoreWrite("add", target, text)
-    return _kept(call, answer, text, origin, here=here)
+    return _kept(call, answer, text)
 
 
-def _kept(call: ToolArguments, answer: Answer, text: str, origin: Origin, *, here: bool) -> Lines:
-    """The answer to a text that was given to a store, which is noted as written in this turn."""
+def _kept(call: ToolArguments, answer: Answer, text: str) -> Lines:
+    """The answer to a text that was given to a store."""
     if answer.held:
         return [_HELD]
-    store, stored = call.memory.curated, redacted(text)
-    if answer.changed:
-        machine = call.memory.config.machine if here else ""
-        call.session.wrote(store.path(answer.target, machine=machine, user=origin.user), stored, origin)
     room = ""
     if answer.bounded:
         room = f"The store has {answer.usage:,} of {answer.limit:,} characters ({answer.percent} %)."
     kept = "Kept." if answer.changed else "It was there already."
     told = " ".join(filter(None, (kept, room, answer.note)))
-    return [line(short(entry_hash(stored)), told), *_near(call, answer)]
+    return [line(short(entry_hash(redacted(text))), told), *_near(call, answer)]
 
 
 def _near(call: ToolArguments, answer: Answer) -> Lines:
-    """Entries that the new one may repeat or contradict, and what to do about them."""
-    allowed = call.egress().curated(answer.near, call.memory.tree())
-    near = [entry for entry, result in allowed if result.verdict is Verdict.ALLOW]
+    """Entries that the new one may repeat or contradict, and what to do about them.
+
+    The user decides between a source and what is known, and about their own words.
+    """
+    near = call.egress().entries(answer.near, call.memory.tree())
     if not near:
         return []
-    said = _what_to_do(call, near)
+    texts = {entry.text for entry in near}
+    there = [one for one in entry_meant(call, "", shared=True) if one.entry.text in texts]
+    is_own = any(is_users_own(call.memory, one.path, one.entry) for one in there)
+    if declared(call.text("source")) or (
+        is_own and not is_said(call.memory, call.session.id, call.text("text"))
+    ):
+        said = "ask the user which holds"
+    else:
+        said = "revise the older one if it is out of date"
     shown = [f"  {line(short(entry.key.id), shortened(flat(entry.text), 200))}" for entry in near]
     return [f"It may repeat or contradict what is there ({said}):", *shown]
-
-
-def _what_to_do(call: ToolArguments, near: Sequence[Entry]) -> str:
-    """Advice on older entries: the user decides between a source and what is known, and about their own words."""
-    ask = "ask the user which holds"
-    if declared(call.text("source")):
-        return ask
-    texts = {entry.text for entry in near}
-    is_own = any(
-        is_users_own(call.memory, path, entry)
-        for _, _, path, entry in entry_meant(call, "", shared=True)
-        if entry.text in texts
-    )
-    text = call.text("text")
-    return (
-        ask
-        if is_own and not is_said(call.memory, call.session.id, text)
-        else "revise the older one if it is out of date"
-    )
 
 
 def _record(call: ToolArguments, kind: str, text: str, why: str, source: str) -> Lines:
@@ -125,7 +108,7 @@ def _record(call: ToolArguments, kind: str, text: str, why: str, source: str) ->
     admission = Admission(call.memory, origin=call.session.origin(source=source))
     result = admission.judge("\n".join((text, rationale)), EVENT)
     if kind == "decision":
-        result = admission.marking(text).judged(result, len(text))
+        result = admission.marking(text, decides=True).judged(result, len(text))
     return [line(short(event), "Kept.") if result.verdict is Verdict.ALLOW else _HELD]
 
 
@@ -135,8 +118,8 @@ def _own_words(call: ToolArguments, name: str) -> str:
 
 def _inventory(call: ToolArguments, target: Target) -> str:
     stored = call.memory.curated.entries(target, user=call.session.page)
-    entries = call.egress().curated(stored, call.memory.tree())
-    shown = [shortened(entry.text, 80) for entry, result in entries if result.verdict is Verdict.ALLOW]
+    entries = call.egress().entries(stored, call.memory.tree())
+    shown = [shortened(entry.text, 80) for entry in entries]
     return f"The store has: {'; '.join(shown)}." if shown else "The store is empty."
 
 
@@ -174,7 +157,9 @@ def revise(call: ToolArguments) -> Lines:
         return [_USERS_OWN]
     answer = store.replace(entry.text, text, target=target, machine=here, origin=origin)
     call.written = None if answer.held else StoreWrite("replace", target, text, entry.text)
-    return _kept(call, answer, text, origin, here=here)
+    if answer.changed:
+        call.session.wrote(path, redacted(text), origin)
+    return _kept(call, answer, text)
 
 
 class EntryMeant(NamedTuple):
@@ -220,4 +205,5 @@ def snapshot(call: ToolArguments) -> Lines:
     call.session.flush()
     made = call.memory.snapshots.create(call.text("name"), call.text("note"), origin=call.session.origin())
     back = f"gitmem restore {shlex.quote(made.name)}"
-    return [f"The present state is called {made.name} now; the user goes back to it with `{back}`."]
+    told = f"The present state is called {made.name} now; the user goes back to it with `{back}`."
+    return [call.egress().text(told)]

@@ -6,15 +6,14 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gitmem.errors import BundleUnusable
-from gitmem.files import READ, WRITE, write_all
+from gitmem.files import READ, write_new
 from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.journal_format import Record, is_control
-from gitmem.permissions import create
 
 _NAME = re.compile(r"([0-9a-f]{32})\.(jsonl|lock)", re.ASCII)
 DAMAGED = ".damaged"
@@ -36,39 +35,29 @@ class AbandonedJournal:
     _kept: str = field(default="", repr=False)
     """Where the file goes instead of nowhere: some of its lines could not be read."""
 
-    def discard(self) -> None:
-        """Remove it: its records are committed. One with damaged lines is kept aside, as it is.
+    def discard(self, keep: Sequence[Record] = ()) -> None:
+        """Remove it: its records are committed, but for those to keep for a later process.
 
-        One that could not be read at all stays.
+        One with damaged lines is kept aside, as it is. One that could not be read at all stays.
         """
-        with self._settling("removed") as lock:
-            if lock is not None:
-                if self._kept:
-                    os.replace(self._path, self._kept)
-                lock.remove(_aside(self._path), self._path)
-
-    def keep(self, records: list[Record]) -> None:
-        """Leave only these records in it, for a later process."""
-        with self._settling("rewritten") as lock:
-            if lock is not None and (self._kept or records != self.records):
-                lines = [journal_format.header(self.uuid), *map(journal_format.event_line, records)]
-                new = create(_aside(self._path), WRITE | os.O_CREAT | os.O_TRUNC)
-                try:
-                    write_all(new, b"".join(lines))
-                finally:
-                    os.close(new)
-                if self._kept:
-                    os.replace(self._path, self._kept)
-                os.replace(_aside(self._path), self._path)
-
-    @contextlib.contextmanager
-    def _settling(self, done: str) -> Iterator[ProcessLock | None]:
-        """Give the lock, where we hold it, and release it at the end."""
+        aside = _aside(self._path)
         try:
-            yield self._lock if self._lock is not None and self._lock.held else None
+            if self._lock is None or not self._lock.held:
+                return
+            if keep and keep == self.records and not self._kept:
+                return
+            if keep:
+                lines = [journal_format.header(self.uuid), *map(journal_format.event_line, keep)]
+                write_new(aside, b"".join(lines))
+            if self._kept:
+                os.replace(self._path, self._kept)
+            if keep:
+                os.replace(aside, self._path)
+            else:
+                self._lock.remove(aside, self._path)
         except OSError as error:
             raise BundleUnusable(
-                f"The recovered journal {self._path} cannot be {done} ({error.strerror or error}): repair "
+                f"The recovered journal {self._path} cannot be settled ({error.strerror or error}): repair "
                 "that; until then it is read at every start, and none of its events is stored twice."
             ) from error
         finally:

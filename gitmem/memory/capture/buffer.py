@@ -15,8 +15,8 @@ from gitmem.errors import GitMemError, UsageError
 from gitmem.git.message import Message
 from gitmem.git.transaction import Published
 from gitmem.memory.capture import recorder
-from gitmem.memory.capture.journal import Journal, Record, ThreadLock
-from gitmem.memory.capture.journal_format import CONTROL, SETTLED
+from gitmem.memory.capture.journal import Journal, ThreadLock
+from gitmem.memory.capture.journal_format import CONTROL, SETTLED, Record
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.edits import Edits
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 _SAID = {"turn": "assistant", "observation": "content"}
 """The field of an event that may repeat what a tool returned."""
-
-
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -132,14 +130,10 @@ class HotMemoryBuffer:
         Flushes when the buffer is full, or at once where the hot buffer is switched off. Gives
         nothing for a kind that the settings leave out.
         """
-        event_id = self.append(_kind, **fields)
+        event_id = self.take(_kind, fields)
         if event_id and self.wants_flush:
             self.flush("buffer-max" if self.is_full else "explicit")
         return event_id
-
-    def append(self, /, _kind: str = "observation", **fields: Any) -> str:
-        """Take in one event and never flush: for an agent's own thread, where nothing may wait."""
-        return self.take(_kind, fields)
 
     def take(
         self,
@@ -152,7 +146,9 @@ class HotMemoryBuffer:
         turn: str = "",
         call: str = "",
     ) -> str:
-        """As `append`, from a mapping, and in another session than the present one where one is given.
+        """Take in one event and never flush: for an agent's own thread, where nothing may wait. Gives the event's id.
+
+        It belongs to the present session, or to the one that is given.
 
         The session hears the event, also one that the settings leave out of the record: an entry may come from it.
         `heard` says that it did already, from the conversation that its host handed over. An event that `waits` is
@@ -164,21 +160,21 @@ class HotMemoryBuffer:
         session = session or self._session
         if not heard:
             self._bundle.part(SessionEvidence).event(session.id, kind, fields)
-        if not self._is_wanted(kind):
+        config = self._bundle.config
+        if (kind == "tool_call" and not config.log_tool_calls) or (
+            kind == "decision" and not config.log_decisions
+        ):
             return ""
         self._sessions[session.id] = session
         texts = recorder.as_texts(kind, fields)
         at = texts.pop("timestamp", "")
 
-        kept = transcripts_of(self._bundle.config).event(kind, texts)
+        kept = transcripts_of(config).event(kind, texts)
         clean = {name: redacted(text) for name, text in kept.items()}
         if clean != kept:
             self._bundle.report(Notice("event-redacted", session.id))
-        context = {
-            **self._context(session),
-            **({"turn": turn} if turn else {}),
-            **({"call": call} if call else {}),
-        }
+        known = {NOTED: self._pages.noted(session.id), "turn": turn, "call": call}
+        context = {**_context(session), **{name: text for name, text in known.items() if text}}
         record = self.journal.append(kind, clean, session.id, context, at)
         with self._count:
             self._waiting += 1
@@ -222,15 +218,6 @@ class HotMemoryBuffer:
         """Release what waited for the end of its turn to the next flush."""
         with self._count:
             self._later.clear()
-
-    def _context(self, session: SessionInfo) -> Mapping[str, str]:
-        """Return what a later process needs to know of the session to commit an event for us, and to finish its page."""
-        noted = self._pages.noted(session.id)
-        return {**_context(session), NOTED: noted} if noted else _context(session)
-
-    def _is_wanted(self, kind: str) -> bool:
-        config = self._bundle.config
-        return (kind != "tool_call" or config.log_tool_calls) and (kind != "decision" or config.log_decisions)
 
     def flush(
         self, trigger: Trigger = "explicit", *, origin: Origin | None = None, everything: bool = True
@@ -293,7 +280,6 @@ class HotMemoryBuffer:
 
     def abandon(self) -> None:
         """Give the journal back as it is: the next process commits what is in it."""
-        self._bundle.part(OpenBuffers).drop(self)
         self.journal.close()
 
     def close(self, trigger: Trigger = "shutdown") -> Flushed:
@@ -321,7 +307,9 @@ def commit_events(
             return None
         return Message(kind, done.summary() or "nothing new", {"Events": marker(writer, events)})
 
-    return bundle.commit(work, purpose=kind, origin=_of_sessions(origin, events))
+    if len(named := {event.session for event in events}) == 1:
+        origin = replace(origin, session=named.pop())
+    return bundle.commit(work, purpose=kind, origin=origin)
 
 
 def lay_events(
@@ -366,7 +354,9 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
     if flagged:
         held = admission.hold_all([_held(events[number], result) for number, result in flagged.items()])
         for name, (number, result) in zip(held, flagged.items(), strict=True):
-            admitted[number] = _stub(events[number], f"{name}: {result.explain()}")
+            admitted[number] = replace(
+                events[number], kind=HELD, fields={"held": f"{name}: {result.explain()}"}
+            )
     return admitted
 
 
@@ -398,18 +388,9 @@ def _admitted_session(bundle: Bundle, session: SessionInfo) -> SessionInfo:
 
 
 def _held(event: Event, result: Result) -> tuple[str, Result, dict[str, str]]:
-    where = {
-        "kind": "event",
-        "event": event.id,
-        "session": event.session,
-        "event_kind": event.kind,
-        "at": event.at,
-    }
+    where = {"kind": "event", "event": event.id, "session": event.session}
+    where |= {"event_kind": event.kind, "at": event.at}
     return json.dumps(dict(event.fields), ensure_ascii=False, indent=1), result, where
-
-
-def _stub(event: Event, why: str) -> Event:
-    return replace(event, kind=HELD, fields={"held": why})
 
 
 def marker(writer: str, events: Sequence[Event]) -> str:
@@ -423,12 +404,6 @@ def as_event(record: Record, writer: str) -> Event:
     texts = {name: value if isinstance(value, str) else str(value) for name, value in record.fields.items()}
     turn, call = (str(record.context.get(name, "")) for name in ("turn", "call"))
     return Event(record.id(writer), record.kind, record.at, texts, record.session, turn, call)
-
-
-def _of_sessions(origin: Origin, events: Sequence[Event]) -> Origin:
-    """The origin with the session of the events, where they are all of one."""
-    sessions = {event.session for event in events}
-    return replace(origin, session=sessions.pop()) if len(sessions) == 1 else origin
 
 
 _SESSION_WORDS = ("platform", "model", "source", "title")

@@ -51,11 +51,11 @@ def memorize_tool(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Record each call of the function as a tool call, also one that fails.
 
-    The first one makes the tool known, with its docstring and its parameters.
+    The first one makes the tool known, with its docstring.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        about: dict[str, object] = {"description": _first_line(function), "schema": _schema(function)}
+        about = {"description": _first_line(function)}
 
         def tell(given: object, result: object, error: Exception | None) -> None:
             told = str(result) if error is None else f"failed: {type(error).__name__}: {error}"
@@ -115,22 +115,3 @@ def _shown(value: object) -> str:
 
 def _first_line(function: Callable[..., object]) -> str:
     return (function.__doc__ or "").strip().partition("\n")[0]
-
-
-def _schema(function: Callable[..., object]) -> object:
-    """The function's parameters by name, as far as it tells them."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    named = {
-        one.name: {} if one.annotation is one.empty else {"type": _type_name(one.annotation)}
-        for one in parameters
-        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
-    }
-    needed = [one.name for one in parameters if one.name in named and one.default is one.empty]
-    return {"type": "object", "properties": named, "required": needed}
-
-
-def _type_name(annotation: object) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)

@@ -23,32 +23,21 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, NoReturn
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, InvalidContent, UsageError
-from gitmem.files import WRITE, begin_file, durable_directory, read_part, remove_file, write_all
+from gitmem.files import (
+    WRITE,
+    create,
+    durable_directory,
+    make_directories,
+    make_directory,
+    read_part,
+    remove_file,
+    write_all,
+    write_open,
+)
 from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
-from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned, pending_count
-from gitmem.memory.capture.journal_format import (
-    MAX_DEPTH,
-    MAX_EVENT_BYTES,
-    Record,
-    cleaned,
-    plain,
-    texts,
-    too_large,
-)
+from gitmem.memory.capture.journal_format import MAX_EVENT_BYTES, Record, cleaned, plain, texts, too_large
 from gitmem.okf.timestamps import canonical, stamp
-from gitmem.permissions import create, make_directories, make_directory
-
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_EVENT_BYTES",
-    "AbandonedJournal",
-    "Fsync",
-    "Journal",
-    "Record",
-    "abandoned",
-    "pending_count",
-]
 
 Fsync = Literal["always", "interval", "off"]
 
@@ -148,7 +137,9 @@ class Journal:
             else:
                 raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
             try:
-                descriptor = begin_file(os.path.join(directory, f"{uuid}.jsonl"), journal_format.header(uuid))
+                path = os.path.join(directory, f"{uuid}.jsonl")
+                flags = WRITE | os.O_APPEND | os.O_CREAT | os.O_EXCL
+                descriptor, _ = write_open(path, journal_format.header(uuid), flags=flags)
             except OSError:
                 lock.remove()
                 raise

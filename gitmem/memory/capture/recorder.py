@@ -29,6 +29,13 @@ RESULT_LIMIT = 500
 # A longer text goes into a file of its own beside the part, whole: parts stay small, nothing is cut.
 INLINE_LIMIT = 64 * 1024
 _EXCERPT = 2000
+_NEEDED = {
+    "observation": ("content", "An observation needs content."),
+    "decision": ("decision", "A decision needs the decision itself."),
+    "tool_call": ("tool_name", "A tool call needs the name of the tool."),
+    SKILL_USE: ("skill", "The use of a skill needs the skill's name."),
+}
+"""The field that an event of a kind cannot do without, and the error where it is missing."""
 _MARKS = ("unconfirmed", "source")
 """What admission says of an unconfirmed decision."""
 
@@ -67,19 +74,12 @@ class Recorded:
 
     def summary(self) -> str:
         """The counts in words, for the subject of a commit."""
-        names = {
-            "tool_call": "tool call",
-            SKILL_USE: "skill use",
-            HELD: "event held back",
-            RECALLED: "recall",
-        }
-        plurals = {HELD: "events held back"}
-        parts = []
-        for kind in (*KINDS, RECALLED, HELD):
-            if count := self.counts[kind]:
-                name = names.get(kind, kind)
-                parts.append(f"{count} {name if count == 1 else plurals.get(kind, name + 's')}")
-        return ", ".join(parts)
+        names = {RECALLED: "recall", HELD: "held event"}
+        return ", ".join(
+            f"{count} {names.get(kind, kind.replace('_', ' '))}{'' if count == 1 else 's'}"
+            for kind in (*KINDS, RECALLED, HELD)
+            if (count := self.counts[kind])
+        )
 
 
 def record(
@@ -127,17 +127,8 @@ def ensure_session(edits: Edits, info: SessionInfo, at: str) -> str:
 
 
 def session_concept(info: SessionInfo, at: str) -> Concept:
-    known = {
-        "parent": info.parent,
-        "agent": info.agent,
-        "machine": info.machine,
-        "platform": info.platform,
-        "model": info.model,
-        "source": info.source,
-        "user": info.user,
-        "chat": info.chat,
-        "chat_type": info.chat_type,
-    }
+    names = ("parent", "agent", "machine", "platform", "model", "source", "user", "chat", "chat_type")
+    known = {name: value for name in names if (value := getattr(info, name))}
     return Concept.new(
         layout.SESSION,
         "",
@@ -145,7 +136,7 @@ def session_concept(info: SessionInfo, at: str) -> Concept:
         session=info.id,
         status="open",
         started=info.started or at,
-        **{key: value for key, value in known.items() if value},
+        **known,
         generated=_generated(at),
     )
 
@@ -304,7 +295,7 @@ def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
         layout.DECISION,
         f"{text}\n" + (f"\n## Rationale\n\n{rationale}\n" if rationale else ""),
         title=cut(text.partition("\n")[0], 120),
-        tags=_tags(event.fields.get("tags", "")) or None,
+        tags=list(filter(None, event.fields.get("tags", "").split("\n"))) or None,
         session=event.session or info.id,
         event=event.id,
         turns=[event.turn or event.id],
@@ -345,11 +336,6 @@ def _schema(text: str) -> object:
         return None
 
 
-def _tags(text: str) -> list[str] | None:
-    tags = [tag for tag in text.split("\n") if tag]
-    return tags or None
-
-
 def _generated(at: str, agent: str = "") -> dict[str, str]:
     return {"by": f"{agent}/gitmem-{__version__}" if agent else f"gitmem/{__version__}", "at": at}
 
@@ -375,12 +361,7 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
             texts[name] = value
         else:
             texts[name] = as_json(value, name)
-    if kind == "observation" and not texts.get("content", "").strip():
-        raise InvalidContent("An observation needs content.")
-    if kind == "decision" and not texts.get("decision", "").strip():
-        raise InvalidContent("A decision needs the decision itself.")
-    if kind == "tool_call" and not texts.get("tool_name", "").strip():
-        raise InvalidContent("A tool call needs the name of the tool.")
-    if kind == SKILL_USE and not texts.get("skill", "").strip():
-        raise InvalidContent("The use of a skill needs the skill's name.")
+    needed, says = _NEEDED.get(kind, ("", ""))
+    if needed and not texts.get(needed, "").strip():
+        raise InvalidContent(says)
     return texts

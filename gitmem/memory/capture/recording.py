@@ -78,8 +78,8 @@ def note_recalled(bundle: Bundle, session: str, entries: Iterable[tuple[str, Ent
         if not names or not session:
             return
         for buffer in bundle.part(OpenBuffers).all():
-            if isinstance(buffer, HotMemoryBuffer) and buffer.session.id == session:
-                buffer.append(RECALLED, entries=names)
+            if buffer.session.id == session:
+                buffer.take(RECALLED, {"entries": names})
                 return
         if bundle.part(Sessions).find(session) is not None:
             bundle.part(Recording).record(RECALLED, session, {"entries": names})

@@ -35,14 +35,6 @@ HOST = "hermes"
 """The source of sessions whose host keeps files of its own."""
 
 
-def has_journals(bundle: Bundle) -> bool:
-    """Return whether there is anything to look at. Buys "`gitmem log -n 20`": most often there is not."""
-    try:
-        return bool(os.listdir(bundle.journal_dir))
-    except FileNotFoundError:
-        return False
-
-
 def recover(bundle: Bundle) -> list[Notice]:
     """Commit what dead processes left in their journals; gives, and reports, a notice for each."""
     found: list[Notice] = []
@@ -53,10 +45,8 @@ def recover(bundle: Bundle) -> list[Notice]:
         while left:
             found += _recover_one(bundle, left[0], reported)
             died |= {one.session: left[0].records[-1].at for one in _unsettled(left[0], OPEN)}
-            if notes := _for_the_host(bundle, left[0]):
-                left.pop(0).keep(notes)
-            else:
-                left.pop(0).discard()
+            notes = _for_the_host(bundle, left[0])
+            left.pop(0).discard(notes)
     finally:
         for waiting in left:  # an error came between: the next start tries again
             waiting.release()
@@ -104,7 +94,10 @@ def _recover_one(bundle: Bundle, found: AbandonedJournal, reported: _ReportedTur
     events += cut_short
     # The oldest record of a session says when it began.
     first = {record.session: record for record in reversed(found.records)}
-    sessions = {session: _session_of(record) for session, record in first.items()}
+    sessions = {
+        session: SessionInfo(session, **{n: v for n, v in record.context.items() if n in SESSION_CONTEXT})
+        for session, record in first.items()
+    }
     published = None
     for session, record in {one.session: one for one in found.records if not one.is_control}.items():
         if noted := record.context.get(NOTED):
@@ -176,8 +169,3 @@ def _cut_short(found: AbandonedJournal, reported: _ReportedTurns) -> list[Event]
 
 def _redacted(event: Event) -> Event:
     return replace(event, fields={name: redacted(text) for name, text in event.fields.items()})
-
-
-def _session_of(record: Record) -> SessionInfo:
-    known = {name: value for name, value in record.context.items() if name in SESSION_CONTEXT}
-    return SessionInfo(record.session, **known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -128,16 +129,12 @@ class Sessions:
 
     def daily(self) -> SessionInfo:
         """The session that events without one belong to: one a day on each machine."""
+        day, machine = f"{self._bundle.world.here():%Y-%m-%d}", self._bundle.config.machine or "localhost"
+        return self._fresh(f"daily-{machine}-{day}", source="daily", title=f"{day} on {machine}")
+
+    def _fresh(self, session: str, **known: str) -> SessionInfo:
         config = self._bundle.config
-        now = self._bundle.world.here()
-        machine = config.machine or "localhost"
-        return SessionInfo(
-            f"daily-{machine}-{now:%Y-%m-%d}",
-            agent=config.agent_id,
-            machine=config.machine,
-            source="daily",
-            title=f"{now:%Y-%m-%d} on {machine}",
-        )
+        return SessionInfo(session, agent=config.agent_id, machine=config.machine, **known)
 
     def info(self, session: str = "", **known: str) -> SessionInfo:
         """Return what to record events under: the session named, the open one, or today's."""
@@ -145,11 +142,7 @@ class Sessions:
         if not session:
             return self.daily()
         found = self.find(session)
-        base = (
-            found.info
-            if found
-            else SessionInfo(session, agent=self._bundle.config.agent_id, machine=self._bundle.config.machine)
-        )
+        base = found.info if found else self._fresh(session)
         return replace(base, **{name: value for name, value in known.items() if value})
 
     # Writing
@@ -163,7 +156,7 @@ class Sessions:
         if known.get("parent") == session:
             known = {**known, "parent": ""}
         known = self._noted(known)
-        session = session or self._fresh_id()
+        session = session or f"{self._bundle.world.clock():%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
         info = self.info(session, **known)
         now = self._bundle.now()
         if not info.started:
@@ -256,10 +249,10 @@ class Sessions:
         ends: bool | None = None,
     ) -> None:
         """Have the next commit of a session change its page, and make it where there is none."""
-        for value in changes.values():
-            frontmatter.dump_value(
-                value
-            )  # raises now, for one caller, and not at each commit that would write it
+        for (
+            value
+        ) in changes.values():  # raises now, for one caller, and not at each commit that would write it
+            frontmatter.dump_value(value)
         with self._lock:
             before = self._waiting.get(info.id) or self._opening(info.id) or _Waiting(info)
             lines = {**before.lines, line.id: line} if line is not None else before.lines
@@ -332,11 +325,6 @@ class Sessions:
         return {
             name: admission.note(value) if isinstance(value, str) else value for name, value in known.items()
         }
-
-    def _fresh_id(self) -> str:
-        import uuid
-
-        return f"{self._bundle.world.clock():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
 
 
 def _counts(edits: Edits, home: str) -> dict[str, int]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gitmem.config import Config
 
-SUMMARY_LIMIT = 200
 _OMITTED = "omitted"
 _LIMITS = {"args": 4_000, "result": 2_000}
 # The arguments and answers of our own tools are memory already, also behind the prefix of a host: stored again,
@@ -28,8 +27,6 @@ class Transcripts:
     assistant: bool
     tools: bool
     """Arguments and results, also of a subagent."""
-    limit: int = 0
-    """Characters that are kept of each part of a turn; 0 is all."""
 
     def event(self, kind: str, fields: Mapping[str, str]) -> dict[str, str]:
         """The fields of an event that are kept, and how long the others were."""
@@ -37,8 +34,6 @@ class Transcripts:
             return self._call(fields)
         if kind != "turn":
             return dict(fields)
-        if self.limit:
-            return {name: cut(text, self.limit) for name, text in fields.items()}
         if self.assistant:
             return dict(fields)
         return _only(fields, {"user", "note", _OMITTED} if self.user else {_OMITTED})
@@ -61,7 +56,6 @@ class Transcripts:
 
 _LEVELS = {
     "all": Transcripts(user=True, assistant=True, tools=True),
-    "summary": Transcripts(user=True, assistant=True, tools=True, limit=SUMMARY_LIMIT),
     "text": Transcripts(user=True, assistant=True, tools=False),
     "user-only": Transcripts(user=True, assistant=False, tools=False),
     "off": Transcripts(user=False, assistant=False, tools=False),

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target, dated, latest_date
-from gitmem.memory.edits import Edits
+from gitmem.memory.edits import Edits, Files
 from gitmem.memory.gate.ledger import Ledger
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 
-class Readable(Protocol):
-    def read(self, path: str) -> bytes | None: ...
-
-
 LESSON, QUIRK, ENVIRONMENT, PREFERENCE = range(4)
 """What leaves a full store first, and what last."""
 
@@ -34,30 +30,12 @@ LESSON, QUIRK, ENVIRONMENT, PREFERENCE = range(4)
 _CLASSES = (
     (
         LESSON,
-        re.compile(
-            r"\blessons?\b|\blearn(?:ed|t)\b|\bturn(?:s|ed) out\b|\bmistake\b|\bnext time\b|\broot cause\b|"
-            r"\bin hindsight\b|\b(?:fixed|solved|caused) by\b|\bthe fix was\b|"
-            r"\bafter \d+ (?:tries|attempts)\b",
-            re.I,
-        ),
+        re.compile(r"\blessons?\b|\blearn(?:ed|t)\b|\bturn(?:s|ed) out\b|\bnext time\b|\broot cause\b", re.I),
     ),
-    (
-        PREFERENCE,
-        re.compile(
-            r"\bprefer|\b(?:dis)?likes?\b|\bhates?\b|\bwants?\b|\bfavou?rite\b|\balways\b|\bnever\b|"
-            r"\bdo(?:es)? not\b|\b(?:don|doesn)['’]t\b|\binstead of\b|\brather than\b|\bcorrect(?:ed|ion)\b|"
-            r"\b(?:the )?user(?:'s)?\b|\bcall (?:me|him|her|them)\b|\bpronouns?\b|, not \w",
-            re.I,
-        ),
-    ),
+    (PREFERENCE, re.compile(r"\bprefer|\blikes?\b|\bwants?\b|\balways\b|\bnever\b|\buser\b|, not \w", re.I)),
     (
         QUIRK,
-        re.compile(
-            r"\bquirks?\b|\bwork-?arounds?\b|\bflags?\b|\boptions?\b|(?<!\S)--?[a-z]|\bexit code\b|"
-            r"\btime(?:s|d)? out\b|\btimeouts?\b|\bhangs?\b|\bcrash|\bfails?\b|\bbug(?:gy|s)?\b|"
-            r"\bneeds? to be\b|\bcommand\b|\btools?\b|\bCLI\b|\bAPI\b|\brate limit",
-            re.I,
-        ),
+        re.compile(r"\bquirk|\bwork-?around|\bhangs?\b|\bfails?\b|\bbugs?\b|\bcommand\b|\btime-?out", re.I),
     ),
 )
 
@@ -115,22 +93,19 @@ def lay_archive(
     if not curated.is_bounded(target) and _excess(bundle, bundle.tree(), target):
         return []  # it was over the limit before, on purpose
     where = layout.archive(target)
-    kept = CuratedFile.parse_leniently(edits.read(where), where)
-    known = {entry.key for entry in kept.entries}
+    known = {entry.key for entry in CuratedFile.parse_leniently(edits.read(where), where).entries}
     stores = {path: ages.read(bundle, edits, path, revision=revision) for path in curated.paths(target)}
     moved = _leaving(bundle, edits, target, stores.values(), frozenset() if again else known)
     gone = {entry.key for entry in moved}
     for path, store in stores.items():
         if gone & {entry.key for entry in store.entries}:
             edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
-    if moved:
-        fresh = (entry for entry in moved if entry.key not in known)
-        edits.write(where, kept.with_entries([*kept.entries, *fresh]).render())
+    lay_evicted(edits, target, moved)
     return moved
 
 
 def lay_evicted(edits: Edits, target: Target, entries: Sequence[Entry]) -> None:
-    """Add to the edits what keeps entries in `memories/archive/` that an agent removed to make room."""
+    """Add to the edits what keeps entries in `memories/archive/` that leave a full store."""
     where = layout.archive(target)
     kept = CuratedFile.parse_leniently(edits.read(where), where)
     known = {entry.key for entry in kept.entries}
@@ -163,7 +138,7 @@ def _leaving(
     return found
 
 
-def _excess(bundle: Bundle, files: Readable, target: Target) -> int:
+def _excess(bundle: Bundle, files: Files, target: Target) -> int:
     """Return how many characters a store, with what is true on this machine only, is over its limit."""
     used = 0
     for path in bundle.part(CuratedStore).paths(target):

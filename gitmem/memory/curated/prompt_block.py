@@ -12,22 +12,20 @@ from gitmem.memory.curated.contests import uncontested
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.gate.ledger import Ledger
-from gitmem.memory.gate.marks import is_unconfirmed, source_in
+from gitmem.memory.gate.marks import source_in
 from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import CONCEPT, DELIMITER, Entry, EntryKey
 from gitmem.okf.plain import shortened
-from gitmem.state import LAST_SEEN
+from gitmem.state import LAST_SEEN, PERSON
 from gitmem.world import AGENTS
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
-    from gitmem.safety.verdict import Result
+    from gitmem.memory.gate.egress import Standing
 
-PERSON = "a person"
-"""The name under which the state of this machine has when a person last looked."""
 _NEW_OF_A_SESSION = 5
 _RULE = "═" * 46
 _QUOTED = 200
@@ -85,23 +83,28 @@ def _shown_entries(
     egress, ledger = Egress(bundle), bundle.part(Ledger)
     entries = bundle.part(CuratedStore).entries(target, revision=commit, machine=machine, user=user)
     entries = [entry for entry in entries if not ledger.is_hidden(entry.key.id)]
-    verdicts = {entry.key: (entry, result) for entry, result in egress.curated(entries, tree)}
+    standings = {one.entry.key: one for one in egress.standings(entries, tree)}
     return {
-        entry.key: _ShownEntry(entry, _shown(*verdicts[entry.key], target, egress))
-        for entry in uncontested([entry for entry, _ in verdicts.values()])
+        entry.key: _ShownEntry(entry, _shown(standings[entry.key], target, egress))
+        for entry in uncontested([one.entry for one in standings.values()])
     }
+
+
+def for_agents(bundle: Bundle, target: Target) -> list[Entry]:
+    """The entries of a store that an agent may get on this machine."""
+    found = Egress(bundle).standings(bundle.part(CuratedStore).entries(target), bundle.tree())
+    allowed = {one.entry.key for one in found if one.is_out}
+    return [entry for entry in uncontested([one.entry for one in found]) if entry.key in allowed]
 
 
 def unconfirmed(bundle: Bundle) -> list[str]:
     """A line for each entry and skill in a prompt of this machine that is unconfirmed: its text and its source."""
-    from gitmem.safety.verdict import Verdict
-
     store, egress, tree = bundle.part(CuratedStore), Egress(bundle), bundle.tree()
     entries = [
-        f"{shortened(egress.clean(entry.text), _QUOTED)} (from {egress.name(source_in(entry))})"
+        f"{shortened(one.words, _QUOTED)} (from {egress.name(source_in(one.entry))})"
         for target in TARGETS
-        for entry, result in egress.curated(store.entries(target), tree)
-        if is_unconfirmed(entry) and result.verdict is Verdict.ALLOW
+        for one in egress.standings(store.entries(target), tree)
+        if one.state == "marked"
     ]
     skills = [path for path, _ in tree.files("skills") if path.endswith("/SKILL.md")]
     return entries + [
@@ -115,7 +118,7 @@ def about_user(bundle: Bundle, user: str) -> list[str]:
     """A line for each entry of the page of one user among several, as a prompt may have it."""
     path, egress, tree = layout.user_memory(user), Egress(bundle), bundle.tree()
     entries = CuratedFile.parse_leniently(tree.read(path), path).entries if user else []
-    return [_shown(entry, result, "user", egress) for entry, result in egress.curated(entries, tree)]
+    return [_shown(one, "user", egress) for one in egress.standings(entries, tree)]
 
 
 def render(target: Target, texts: Sequence[str], limit: int) -> str:
@@ -126,15 +129,14 @@ def render(target: Target, texts: Sequence[str], limit: int) -> str:
     return f"{_RULE}\n{header}\n{_RULE}\n{content}"
 
 
-def _shown(entry: Entry, result: Result, target: Target, egress: Egress) -> str:
-    """The entry, or a line in its place where the scanner flags it, whatever the entry begins with."""
-    from gitmem.safety.verdict import Verdict
-
-    if result.verdict is Verdict.ALLOW:
-        if not is_unconfirmed(entry):
-            return entry.text
-        return f"(unconfirmed, from {shortened(egress.name(source_in(entry)), _QUOTED)}) {entry.text}"
-    rules = ", ".join(result.rules)
+def _shown(found: Standing, target: Target, egress: Egress) -> str:
+    """The entry, or a line in its place where it waits for a person, whatever the entry begins with."""
+    if found.state == "shown":
+        return found.entry.text
+    if found.state == "marked":
+        source = shortened(egress.name(source_in(found.entry)), _QUOTED)
+        return f"(unconfirmed, from {source}) {found.entry.text}"
+    rules = ", ".join(found.rules)
     return (
         f"[BLOCKED: an entry of {_FILES[target]} is kept out of this prompt ({rules}) until a person looks.]"
     )
@@ -201,13 +203,6 @@ def _writers(bundle: Bundle, target: Target, keys: Iterable[EntryKey]) -> dict[E
         is_new = span is not None and (seen is None or span.from_seq > seen.seq)
         found[key] = _Writer(session, bool(session) and is_new)
     return found
-
-
-def note_seen(bundle: Bundle) -> None:
-    """Note that a person looks at the facts as they are now."""
-    known = bundle.state.read_json(LAST_SEEN)
-    if known.get(PERSON) != bundle.tip:
-        bundle.state.write_json(LAST_SEEN, {**known, PERSON: bundle.tip})
 
 
 def _filled(

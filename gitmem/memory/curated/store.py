@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from gitmem.config import Config
 from gitmem.errors import StoreRefusal, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.curated import ages
-from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, Admitted, Held
 from gitmem.memory.gate.marks import MARKS, confirmed, marks_of
 from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
-from gitmem.okf.curated import CuratedFile
+from gitmem.okf.curated import MAX_STORE_BYTES, CuratedFile
 from gitmem.okf.entries import Entry, entry_hash
 from gitmem.okf.plain import Printed
 from gitmem.okf.short_ids import is_meant, looks_like_id
@@ -28,7 +27,6 @@ from gitmem.okf.validate import too_large
 from gitmem.state import HOST_LINK
 
 if TYPE_CHECKING:
-    from gitmem.git.transaction import Published
     from gitmem.memory.bundle import Bundle
 
 Target = Literal["memory", "user"]
@@ -109,6 +107,8 @@ class _Done:
     """What the commit says."""
     told: list[str] = field(default_factory=list)
     """What the answer says."""
+    added: str = ""
+    """The newest text, as it is stored."""
     held: list[str] = field(default_factory=list)
     usage: int = 0
     count: int = 0
@@ -241,12 +241,24 @@ class CuratedStore:
             return done.message("memory", origin) if done.changed or edits else None
 
         published = self._bundle.commit(work, purpose="memory", origin=origin)
-        answer = self._answer(done, published)
-        added = [one.content for one in operations if one.action == "add"]
-        if answer.commit and added:
+        message = "; ".join(done.told) or "Nothing changed."
+        if done.held:
+            message = f"Held for a person to look at: {', '.join(done.held)}."
+        answer = Answer(
+            target,
+            message,
+            done.usage,
+            self.limit(target),
+            done.count,
+            bounded=self.is_bounded(target),
+            changed=published is not None and done.changed,
+            held=tuple(done.held),
+            commit=published.commit.oid if published and done.changed else "",
+        )
+        if answer.commit and done.added:
             from gitmem.memory.curated.conflicts import near
 
-            answer = replace(answer, near=near(added[-1], self.entries(target)))
+            answer = replace(answer, near=near(done.added, self.entries(target)))
         local = any(names_local_path(one.content) for one in operations)
         if local and published and target == "memory" and not machine and self._bundle.config.machine:
             return replace(answer, suggestion=_MACHINE)
@@ -304,31 +316,19 @@ class CuratedStore:
             raise refusal(f"{path} would be too large: {reason} Remove or shorten entries first.")
         if done.changed:
             edits.write_concept(path, file.as_concept())
-            self._keep_evicted(edits, target, admission, start, file, usage=start.usage + others)
+            if self.is_bounded(
+                target
+            ):  # what an agent removed only because the store is full is found in the archive
+                from gitmem.memory.curated.archive import lay_evicted
+
+                left = {key for one in file.entries for key in (one.key.id, one.replaces)}
+                gone = [one for one in start.entries if one.key.id not in left]
+                full = {"usage": start.usage + others, "limit": limit}
+                lay_evicted(edits, target, [one for one in gone if admission.evicts(one, **full)])
             if path == layout.USER:
                 learned = [entry for entry in file.entries if entry not in start.entries]
                 add_to_profile(edits, {entry.text: marks_of(entry) for entry in learned}, now)
         return done
-
-    def _keep_evicted(
-        self,
-        edits: Edits,
-        target: Target,
-        admission: Admission,
-        before: CuratedFile,
-        after: CuratedFile,
-        *,
-        usage: int,
-    ) -> None:
-        """Archive what an agent removed only because its store is full: it is found there."""
-        if not self.is_bounded(target):
-            return
-        from gitmem.memory.curated.archive import lay_evicted
-
-        left = {key for one in after.entries for key in (one.key.id, one.replaces)}
-        gone = [entry for entry in before.entries if entry.key.id not in left]
-        limit = self.limit(target)
-        lay_evicted(edits, target, [one for one in gone if admission.evicts(one, usage=usage, limit=limit)])
 
     def _operate(
         self,
@@ -340,10 +340,11 @@ class CuratedStore:
         *,
         at: str,
     ) -> CuratedFile:
-        if len(operation.content) > self.limit(done.target):
+        most = self.limit(done.target) if self.is_bounded(done.target) else MAX_STORE_BYTES
+        if len(operation.content) > most:
             raise StoreRefusal(
                 f"One text of {len(operation.content):,} characters is more than the {done.target} store holds "
-                f"({self.limit(done.target):,}): shorten it.",
+                f"({most:,}): shorten it.",
                 usage=file.usage,
                 limit=self.limit(done.target),
                 entries=[entry.text for entry in file.entries],
@@ -364,6 +365,7 @@ class CuratedStore:
                 return file
             done.what.append(f"add {text}")
             done.told.append(f"Added {entry_hash(text)[:8]}: {text}")
+            done.added = text
             return file.add(text, file.next_at(at), **came.marks)
         if operation.action not in ("replace", "remove"):
             raise UsageError(
@@ -382,21 +384,18 @@ class CuratedStore:
         done.told.append(f"Replaced {found.text!r} with {entry_hash(came.text)[:8]}: {came.text}")
         return file.replace(found.key.id, came.text, file.next_at(at), **came.marks)
 
-    def _answer(self, done: _Done, published: Published | None) -> Answer:
-        message = "; ".join(done.told) or "Nothing changed."
-        if done.held:
-            message = f"Held for a person to look at: {', '.join(done.held)}."
-        return Answer(
-            done.target,
-            message,
-            done.usage,
-            self.limit(done.target),
-            done.count,
-            bounded=self.is_bounded(done.target),
-            changed=published is not None and done.changed,
-            held=tuple(done.held),
-            commit=published.commit.oid if published and done.changed else "",
-        )
+
+def add_to_profile(edits: Edits, facts: Mapping[str, Mapping[str, Any]], at: str) -> None:
+    """Append facts about the user, each with its marks, to the page of their day: it has also what USER.md lost since."""
+    path = layout.user_profile(at)
+    data = edits.read(path)
+    title = f"User profile, {layout.day(at)}"
+    new = CuratedFile.new(layout.USER_PROFILE, title, tags=["user", "profile"])
+    known = grown = new if data is None else CuratedFile.parse(data, path)
+    for text, marks in facts.items():
+        grown = grown.add(text, grown.next_at(at), **marks)
+    if grown != known:
+        edits.write(path, grown.render())
 
 
 def _admitted(answer: Admitted | Held, done: _Done) -> Admitted | None:

@@ -273,18 +273,9 @@ def _trees_since(bundle: Bundle, session: str) -> Iterator[Tree]:
 
 def _known_entries(bundle: Bundle) -> dict[str, list[str]]:
     """The entries that a model may see: those that may be in a prompt."""
-    from gitmem.memory.curated.contests import uncontested
-    from gitmem.safety.verdict import Verdict
+    from gitmem.memory.curated.prompt_block import for_agents
 
-    store, egress, tree = bundle.part(CuratedStore), Egress(bundle), bundle.tree()
-    return {
-        target: [
-            entry.text
-            for entry, result in egress.curated(uncontested(store.entries(target)), tree)
-            if result.verdict is Verdict.ALLOW
-        ]
-        for target in TARGETS
-    }
+    return {target: [entry.text for entry in for_agents(bundle, target)] for target in TARGETS}
 
 
 def _counted(facts: int) -> str:

@@ -62,7 +62,7 @@ _CALL_ME = (
 _CORRECTIONS = (
     r"(?:don't|do not|never|stop|avoid)(?: ever)? (?:us(?:e|ing)|commit(?:ting)?|push(?:ing)?|install(?:ing)?|mock(?:ing)?) "
     + _SELF_CONTAINED
-    + r"\S.+|(?:always )?use "
+    + r"(?!the )\S.+|(?:always )?use "
     + _SELF_CONTAINED
     + r"(?!an? |the )\S.*?(?:,? not | instead of | rather than ).+"
 )
@@ -77,12 +77,12 @@ _ONESELF = (
     rf"i use {_SELF_CONTAINED}(?!the |my )\w.+",
     r"i(?:'m| am) (?:an? (?:[\w/-]+ ){0,3}(?:developer|engineer|programmer|designer|student|teacher|researcher|scientist"
     r"|manager|analyst|architect|writer|doctor|lawyer|founder|consultant|beginner|vegan)"
-    r"|(?:based|located) in|from|colou?r-?blind|left-handed)\b.*",
+    r"|(?:based|located) in|from|allergic to|vegetarian|vegan|colou?r-?blind|left-handed)\b.*",
     r"i (?:live in|work (?:at|for|as)|speak|come from) \S.+",
-    r"my (?:(?:nick|first |last |user)?name|time ?zone|pronouns|job|role|company|employer|team|e-?mail|github|editor"
+    r"my (?:(?:nick|first |last |user)?name|time ?zone|pronouns|job|role|boss|company|employer|team|e-?mail|github|editor"
     r"|shell|os|birthday|(?:native |first )?language|location|city|country|keyboard(?: layout)?|terminal|browser"
-    rf"|package manager|working hours|(?:preferred|favou?rite|main|default|usual) \w+) "
-    rf"(?:is|are) {_SELF_CONTAINED}(?!not working|broken|slow|down|stuck)\S.*",
+    rf"|package manager|working hours|wife|husband|partner|son|daughter|(?:preferred|favou?rite|main|default|usual) \w+) "
+    rf"(?:is(?: called)?|are) {_SELF_CONTAINED}(?!not working|broken|slow|down|stuck)\S.*",
     r"(?:always )?(?:answer|reply|respond|write)(?: to me)?(?: only)? in (?-i:[A-Z])\w+\W*$",
     rf"(?:always )?keep (?:your |the |all )?{_ANSWERS} .+",
 )

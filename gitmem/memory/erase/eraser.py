@@ -11,13 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, UnknownRevision
-from gitmem.files import DiskGroup, make_durable, write_new
+from gitmem.files import DiskGroup, make_directories, make_durable, write_new
 from gitmem.git.commit_graph import reachable
-from gitmem.git.commit_note import CommitNote
 from gitmem.git.git_directory import beside, place, refuse_unusual
 from gitmem.git.message import Message
 from gitmem.git.objects import GitObject, Oid, file_id, render_commit
-from gitmem.git.recovery import recover
+from gitmem.git.recovery import CommitNote, recover
 from gitmem.git.refs import BRANCH, snapshot_name
 from gitmem.git.repository import Repository
 from gitmem.git.rewrite import Rewriter, Rewritten, files_of, words_in
@@ -28,7 +27,6 @@ from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.plain import Printed
 from gitmem.okf.receipts import Receipt, new_receipts, with_receipts
-from gitmem.permissions import make_directories
 from gitmem.state import ERASED, TABLE, TMP
 
 if TYPE_CHECKING:
@@ -72,8 +70,6 @@ class Erased(Printed):
     dry_run: bool = False
     forms: tuple[str, ...] = ()
     """The text as it is written in files here, with how often."""
-    near: tuple[str, ...] = ()
-    """Words that have it as a part; they stay."""
 
 
 @dataclass(slots=True)
@@ -132,7 +128,7 @@ class Eraser:
             made = stack.enter_context(self._repository.store.staging())
             self._repository.refuse_if_busy()
             rules = choose(self._repository, self.commits(), asked, now=self._bundle.world.clock())
-            plan = self.plan(rules, made, near=dry_run)
+            plan = self.plan(rules, made)
             report = self._report(asked, plan, dry_run=dry_run)
             if plan.is_empty and not report.beside:
                 raise UnknownRevision(
@@ -159,19 +155,17 @@ class Eraser:
         rules: Scrub,
         made: dict[Oid, GitObject],
         known: Mapping[Oid, Oid] = MappingProxyType({}),
-        *,
-        near: bool = False,
     ) -> ErasePlan:
         """Return what becomes of the history by some rules; the caller holds the bundle lock.
 
         `made` takes the new objects, which are staged in the store until the plan is carried out. `known` are commits of
-        which it was found out already what they become; `near` looks for words like the text too.
+        which it was found out already what they become.
         """
         seen = self._repository.refs.under("refs/")
         roots = self._roots()
         self._tell("looking")
         files = list(files_of(self._repository.store, map(self._peeled, roots)))
-        rules.survey(files, self._repository.store.blob, near=near)
+        rules.survey(files, self._repository.store.blob)
         self._tell("rewriting")
         done = Rewriter(self._repository.store, rules, made, known).run(roots)
         return ErasePlan(rules, seen, done)
@@ -307,7 +301,6 @@ class Eraser:
             remotes=tuple(remotes),
             dry_run=dry_run,
             forms=tuple(f"{form} ({many})" for form, many in plan.rules.forms.most_common()),
-            near=tuple(sorted(plan.rules.near)),
         )
 
     def _first(self, plan: ErasePlan) -> list[Oid]:
@@ -324,7 +317,7 @@ class Eraser:
         edits = {layout.CONFIG_ERASED: with_receipts(known, receipts)}
         tree, objects = self._repository.tree(tip).apply(edits)
         moment = int(self._bundle.world.clock().timestamp())
-        origin = self._bundle.commit_gate.origin(self._bundle.origin(reason=reason))
+        origin = self._bundle.commit_gate.admitted_origin(self._bundle.origin(reason=reason))
         what = f"{receipts[0].what}, receipt {', '.join(one.id for one in receipts)}"
         message = Message("erase", what, origin.trailers()).render()
         commit = render_commit(
@@ -351,7 +344,7 @@ class Eraser:
         from gitmem.memory.mirror.links import after_change
 
         store = self._repository.store
-        for oid in store.all_ids():
+        for oid in store.with_prefix():
             if rules.pattern.is_in(words_in(*store.read(oid))):
                 raise BundleUnusable(
                     f"The history was rewritten, and somebody added the object {oid} with the text meanwhile.",

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy
-from gitmem.files import read_file, remove_file, write_new
+from gitmem.files import make_directories, read_file, remove_file, write_new
 from gitmem.git.objects import Oid
 from gitmem.git.worktree import Marks, marks
 from gitmem.locks import ProcessLock
-from gitmem.permissions import make_directories
 from gitmem.state import HELD, name_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from gitmem.git.message import trailers_of
 from gitmem.git.objects import Oid
 from gitmem.git.repository import Repository
 from gitmem.git.rewrite import files_of
-from gitmem.git.tree_diff import TreeDiff
+from gitmem.git.tree import TreeDiff
 from gitmem.memory.gate.admission import secrets_in
 from gitmem.okf.files import open_file
 from gitmem.okf.paths import safe_name

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gitmem.errors import InvalidContent, UsageError
 from gitmem.files import read_file, replace_file
-from gitmem.memory.exchange.lines import entry_lines
-from gitmem.okf.files import open_file
+from gitmem.okf import layout
+from gitmem.okf.files import PartFile, SectionsFile, open_file
 from gitmem.okf.plain import Printed
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.store import Target
-    from gitmem.okf.entries import Entry
 
 Format = Literal["okf", "markdown", "jsonl", "agents-md"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 BEGIN, END = "<!-- gitmem:begin -->", "<!-- gitmem:end -->"
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
+_LEFT_OUT = ("config/", "snapshots/")
+"""What is about this bundle, and not what an agent knows."""
+_TRAILERS = ("Machine", "Reason", "Source")
 _TITLES: dict[Target, str] = {"memory": "What is known", "user": "The user"}
 
 
@@ -44,39 +48,26 @@ def export(bundle: Bundle, form: Format, where: str, *, overwrite: bool = False)
         raise UsageError(f"There is no format {form!r}: choose one of {', '.join(FORMATS)}.")
     if form == "agents-md":
         return _agents_md(bundle, where)
-    if form == "okf":
-        return _written(form, where, dict(_okf(bundle)), overwrite=overwrite)
+    if form == "okf":  # the tree as it is: a conformant bundle without its history
+        tree = bundle.tree()
+        files = {path: os.path.join(where, *path.split("/")) for path, _ in tree.files()}
+        _refuse_existing(files.values(), overwrite=overwrite)
+        for path, full in files.items():
+            _put(full, tree.read(path) or b"")
+        return Exported(form, where, tuple(sorted(files)), len(files))
     _refuse_existing([where], overwrite=overwrite)
-    lines = list(entry_lines(bundle) if form == "jsonl" else _markdown(bundle))
+    lines = list(_jsonl(bundle) if form == "jsonl" else _markdown(bundle))
     _put(where, "".join(lines).encode())
     return Exported(form, where, (where,), len(lines))
 
 
-def _okf(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
-    """The tree as it is: a conformant bundle without its history."""
-    tree = bundle.tree()
-    for path, entry in tree.files():
-        yield path, tree.read_entry(entry)
-
-
-def _shown(bundle: Bundle, target: Target) -> list[Entry]:
-    """The entries of a store that an agent may get."""
-    from gitmem.memory.curated.contests import uncontested
-    from gitmem.memory.curated.store import CuratedStore
-    from gitmem.memory.gate.egress import Egress
-    from gitmem.safety.verdict import Verdict
-
-    entries = bundle.part(CuratedStore).entries(target)
-    judged = list(Egress(bundle).curated(entries, bundle.tree()))
-    allowed = {entry.key for entry, result in judged if result.verdict is Verdict.ALLOW}
-    return [entry for entry in uncontested([entry for entry, _ in judged]) if entry.key in allowed]
-
-
 def _markdown(bundle: Bundle) -> Iterator[str]:
     """Yield one document for people."""
+    from gitmem.memory.curated.prompt_block import for_agents
+
     yield f"# Memory of {bundle.config.agent_id}\n"
     for target, title in _TITLES.items():
-        if entries := _shown(bundle, target):
+        if entries := for_agents(bundle, target):
             yield f"\n## {title}\n\n"
             yield from (_bullet(entry.text) for entry in entries)
     section = ""
@@ -103,8 +94,56 @@ def _bullet(text: str) -> str:
     return "- " + text.replace("\n", "\n  ") + "\n"
 
 
+def _jsonl(bundle: Bundle) -> Iterator[str]:
+    """Every entry, event and file of the tip, in the order of their paths: § entries with who brought them."""
+    tree = bundle.tree()
+    for path, entry in tree.files():
+        if layout.is_generated(path) or path.startswith(_LEFT_OUT):
+            continue
+        data = tree.read_entry(entry)
+        file = open_file(path, data)
+        if isinstance(file, SectionsFile):
+            yield from (_line(item) for item in _sections(bundle, path, file))
+        elif isinstance(file, PartFile):
+            for event in file.file.events:
+                names = {"session": str(file.front.get("session", "")), "id": event.id, "kind": event.kind}
+                yield _line({"gitmem": "event", **names, "at": event.at, "fields": dict(event.fields)})
+        else:
+            yield _line({"gitmem": "file", "path": path, **_content(data)})
+
+
+def _sections(bundle: Bundle, path: str, file: SectionsFile) -> Iterator[dict[str, Any]]:
+    from gitmem.memory.history.blame import blame_of
+
+    stories = {story.entry.key: story for story in blame_of(bundle, path)}
+    for key, entry in file.entries.items():
+        item: dict[str, Any] = {"gitmem": "entry", "path": path, "text": entry.text, "at": entry.at}
+        if entry.replaces:
+            item["replaces"] = entry.replaces
+        if entry.extra:
+            item["extra"] = dict(entry.extra)
+        if story := stories.get(key):
+            came = story.introduced
+            known = {"commit": came.id, "agent": came.commit.author.name, "session": came.session}
+            known |= {one.lower(): "".join(came.trailers.get(one, ())[:1]) for one in _TRAILERS}
+            item["came"] = {name: value for name, value in known.items() if value}
+        yield item
+
+
+def _content(data: bytes) -> dict[str, str]:
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _line(item: dict[str, Any]) -> str:
+    return json.dumps(item, ensure_ascii=False) + "\n"
+
+
 def _agents_md(bundle: Bundle, where: str) -> Exported:
     """Write the confirmed facts between two markers of AGENTS.md or CLAUDE.md; nothing else there is touched."""
+    from gitmem.memory.curated.prompt_block import for_agents
     from gitmem.memory.gate.marks import is_unconfirmed
 
     present = (read_file(where) or b"").decode("utf-8", "surrogateescape")
@@ -116,7 +155,7 @@ def _agents_md(bundle: Bundle, where: str) -> Exported:
     facts = [
         _bullet(entry.text.replace(BEGIN, "").replace(END, ""))
         for target in _TITLES
-        for entry in _shown(bundle, target)
+        for entry in for_agents(bundle, target)
         if not is_unconfirmed(entry)
     ]
     block = f"{BEGIN}\n{''.join(facts)}{END}\n"
@@ -128,13 +167,6 @@ def _agents_md(bundle: Bundle, where: str) -> Exported:
     if text != present:
         _put(where, text.encode("utf-8", "surrogateescape"))
     return Exported("agents-md", where, (where,) if text != present else ())
-
-
-def _written(form: Format, where: str, files: dict[str, bytes], *, overwrite: bool) -> Exported:
-    _refuse_existing((os.path.join(where, *path.split("/")) for path in files), overwrite=overwrite)
-    for path, data in files.items():
-        _put(os.path.join(where, *path.split("/")), data)
-    return Exported(form, where, tuple(sorted(files)), len(files))
 
 
 def _refuse_existing(paths: Iterable[str], *, overwrite: bool) -> None:

@@ -1,10 +1,11 @@
-"""Folders of markdown: notes, an Obsidian vault, an OKF bundle, and what OpenClaw, Claude Code and Codex keep."""
+"""Folders of markdown: notes, an Obsidian vault, an OKF bundle, an OpenClaw workspace; and a MEMORY.md by itself."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from gitmem.errors import InvalidContent
 from gitmem.files import read_regular
@@ -20,30 +21,76 @@ LARGEST = 8 * 1024 * 1024
 _WIKILINK = re.compile(r"\[\[([^\[\]|#\n]{1,500})(#[^\[\]|\n]{0,500})?(?:\|([^\[\]\n]{1,500}))?\]\]")
 _BAD_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\+00:00Z")
 _BULLET = re.compile(r"^[*+-]\s+(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
-_DAILY = re.compile(r"\d{4}-\d\d-\d\d.*\.md")
+_HEADING = re.compile(r"^#.*$", re.MULTILINE)
+_FACTS = {"MEMORY.md": layout.MEMORY, "USER.md": layout.USER}
+"""Files of facts, where one is imported by its name, and in a workspace of OpenClaw; in another folder they are notes."""
+_APPROVALS = ("exec-approvals.json", "allowlist.json", "command-allowlist.json")
+"""Files in which OpenClaw keeps the commands that it may run."""
 
 
 def markdown_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     """A file or a folder of notes, below `notes/`: front matter stays, wikilinks become links that resolve."""
-    if os.path.isfile(path):
-        yield Piece(
-            f"markdown {os.path.basename(path)}",
-            files=(NewFile(f"notes/{os.path.basename(path)}", read_regular(path)),),
-        )
-        return
-    found = list(_files(path, importer))
-    names = {os.path.splitext(os.path.basename(one))[0].casefold(): one for one, _ in found}
-    batch: list[NewFile] = []
-    for relative, full in found:
-        data = read_regular(full)
-        if relative.endswith(".md"):
-            data = _linked(data, relative, names)
-        batch.append(NewFile(f"notes/{relative}", data))
-        if len(batch) >= _MANY:
-            yield Piece(f"markdown {os.path.basename(path)}", files=tuple(batch))
-            batch = []
-    if batch:
-        yield Piece(f"markdown {os.path.basename(path)}", files=tuple(batch))
+    name = os.path.basename(path)
+    source = f"markdown {name}"
+    if not os.path.isfile(path):
+        found = list(_files(path, importer))
+        names = {os.path.splitext(os.path.basename(one))[0].casefold(): one for one, _ in found}
+        yield from _in_batches(source, (_note(relative, full, names) for relative, full in found))
+    elif name in _FACTS:
+        yield _facts(path, source)
+    else:
+        yield Piece(source, files=(NewFile(f"notes/{name}", read_regular(path)),))
+
+
+def _in_batches(source: str, files: Iterable[NewFile]) -> Iterator[Piece]:
+    given = iter(files)
+    while batch := tuple(islice(given, _MANY)):
+        yield Piece(source, files=batch)
+
+
+def _note(relative: str, full: str, names: dict[str, str]) -> NewFile:
+    data = read_regular(full)
+    return NewFile(f"notes/{relative}", _linked(data, relative, names) if relative.endswith(".md") else data)
+
+
+def _facts(path: str, source: str) -> Piece:
+    """The entries of a memory file: between § lines, or the items of its lists and its paragraphs."""
+    at, store = os.stat(path).st_mtime, _FACTS[os.path.basename(path)]
+    text = read_regular(path).decode("utf-8", "replace")
+    if re.search(r"^\s*§\s*$", text, re.MULTILINE):
+        texts = list(split_texts(text))
+    else:
+        plain = _BULLET.sub("", _HEADING.sub("", text))
+        paragraphs = re.split(r"\n\s*\n", plain)
+        texts = [" ".join(one.split()) for one in (*_BULLET.findall(text), *paragraphs) if one.strip()]
+    begun = timestamps.stamp(timestamps.of_seconds(at))
+    entries = (NewEntry(one, store, timestamps.later(begun, number)) for number, one in enumerate(texts))
+    return Piece(source, at, tuple(entries))
+
+
+def openclaw_pieces(path: str, importer: Importer) -> Iterator[Piece]:
+    """An OpenClaw home or workspace: its facts, SOUL.md, daily logs, and allow-lists as a record only."""
+    workspace = os.path.join(path, "workspace")
+    top = workspace if os.path.isdir(workspace) else path
+    beside = [(name, os.path.join(path, name)) for name in _APPROVALS if top != path]
+    files: list[NewFile] = []
+    for relative, full in (*_files(top, importer), *(one for one in beside if os.path.isfile(one[1]))):
+        name = os.path.basename(relative)
+        if relative in _FACTS:
+            yield _facts(full, f"openclaw {relative}")
+        elif relative == "SOUL.md":
+            files.append(NewFile(layout.CONFIG_SOUL, read_regular(full)))
+        elif name in _APPROVALS:
+            files.append(NewFile(f"openclaw/{paths.slug(name)}.md", _recorded(read_regular(full))))
+        elif name.endswith(".md") and name != "AGENTS.md":
+            files.append(NewFile(f"openclaw/{relative}", read_regular(full)))
+    yield from _in_batches("openclaw files", files)
+
+
+def _recorded(commands: bytes) -> bytes:
+    """An allow-list of commands as a page to read: gitmem applies none of it."""
+    head = "---\ntype: Record\ntitle: Commands that OpenClaw allowed\n---\nA record: gitmem applies none of it.\n\n"
+    return head.encode() + b"```json\n" + commands + b"\n```\n"
 
 
 def _linked(data: bytes, relative: str, names: dict[str, str]) -> bytes:
@@ -65,22 +112,21 @@ def okf_pieces(path: str, importer: Importer) -> Iterator[Piece]:
 
     other = OtherBundle(path)
     yield from history_pieces(path, other, importer)
-    batch: list[NewFile] = []
-    for found, full in _files(path, importer):
-        if not (relative := other.place(found)):
-            continue
-        data = repaired_times(read_regular(full), relative, importer)
-        file = open_file(relative, data)
-        if isinstance(file, SectionsFile):
-            if entries := tuple(new_entry(entry, relative) for entry in file.entries.values()):
-                yield Piece(f"okf {relative}", entries=entries)
-            continue
-        batch.append(NewFile(relative, data))
-        if len(batch) >= _MANY:
-            yield Piece(f"okf {os.path.basename(path)}", files=tuple(batch))
-            batch = []
-    if batch:
-        yield Piece(f"okf {os.path.basename(path)}", files=tuple(batch))
+    stores: list[Piece] = []
+
+    def files() -> Iterator[NewFile]:
+        for found, full in _files(path, importer):
+            if not (relative := other.place(found)):
+                continue
+            data = repaired_times(read_regular(full), relative, importer)
+            file = open_file(relative, data)
+            if not isinstance(file, SectionsFile):
+                yield NewFile(relative, data)
+            elif entries := tuple(new_entry(entry, relative) for entry in file.entries.values()):
+                stores.append(Piece(f"okf {relative}", entries=entries))
+
+    yield from _in_batches(f"okf {os.path.basename(path)}", files())
+    yield from stores
 
 
 class OtherBundle:
@@ -116,113 +162,6 @@ def repaired_times(data: bytes, relative: str, importer: Importer) -> bytes:
     return repaired.encode("utf-8", "surrogateescape")
 
 
-def openclaw_pieces(path: str, importer: Importer) -> Iterator[Piece]:
-    """An OpenClaw home or workspace: MEMORY.md, USER.md, SOUL.md, the daily logs, and allow-lists as a record only."""
-    top = next(
-        (
-            one
-            for one in (os.path.join(path, "workspace"), path)
-            if os.path.isfile(os.path.join(one, "MEMORY.md"))
-        ),
-        path,
-    )
-    if not os.path.isdir(top):
-        raise InvalidContent(f"There is no directory {path}.")
-    files: list[NewFile] = []
-    for relative, full in _files(top, importer):
-        name = os.path.basename(relative)
-        at = os.stat(full).st_mtime
-        text = read_regular(full).decode("utf-8", "replace")
-        if relative in ("MEMORY.md", "USER.md"):
-            store = layout.USER if name == "USER.md" else layout.MEMORY
-            yield Piece(f"openclaw {relative}", at, _listed(text, store, at))
-        elif relative == "SOUL.md":
-            files.append(NewFile(layout.CONFIG_SOUL, text.encode()))
-        elif _DAILY.fullmatch(name) and relative.endswith(".md"):
-            files.append(NewFile(f"openclaw/daily/{name}", text.encode()))
-        elif name in ("exec-approvals.json", "allowlist.json", "command-allowlist.json"):
-            files.append(_record(name, text))
-    for name in ("exec-approvals.json",):
-        beside = os.path.join(path, name)
-        if top != path and os.path.isfile(beside):
-            text = read_regular(beside).decode("utf-8", "replace")
-            files.append(_record(name, text))
-    if files:
-        yield Piece("openclaw files", files=tuple(files))
-
-
-def _record(name: str, text: str) -> NewFile:
-    """An allow-list of commands, to read: gitmem applies nothing of it."""
-    head = "---\ntype: Record\ntitle: Commands that OpenClaw allowed\n---\nA record: gitmem applies none of it.\n\n"
-    return NewFile(f"openclaw/{paths.slug(name)}.md", f"{head}```json\n{text}\n```\n".encode())
-
-
-def _listed(text: str, store: str, at: float) -> tuple[NewEntry, ...]:
-    """The entries of a memory file: between § lines, or the items of its lists and its paragraphs."""
-    if re.search(r"^\s*§\s*$", text, re.MULTILINE):
-        texts = list(split_texts(text))
-    else:
-        bullets = [" ".join(one.split()) for one in _BULLET.findall(text)]
-        plain = _BULLET.sub("", re.sub(r"^#.*$", "", text, flags=re.MULTILINE))
-        texts = bullets + [" ".join(one.split()) for one in re.split(r"\n\s*\n", plain) if one.strip()]
-    begun = timestamps.stamp(timestamps.of_seconds(at))
-    return tuple(NewEntry(one, store, timestamps.later(begun, number)) for number, one in enumerate(texts))
-
-
-def claude_pieces(path: str, importer: Importer) -> Iterator[Piece]:
-    """The memory directory of a Claude Code project: each topic file as `claude/<project>/<name>.md`, read only."""
-    memory = path if os.path.basename(path) == "memory" else os.path.join(path, "memory")
-    if not os.path.isdir(memory):
-        raise InvalidContent(f"There is no memory directory in {path}.")
-    project = paths.slug(os.path.basename(os.path.dirname(os.path.abspath(memory))))
-    files = []
-    for relative, full in _files(memory, importer):
-        if relative.endswith(".md") and os.path.basename(relative) != "MEMORY.md":
-            files.append(NewFile(f"claude/{project}/{relative}", _claude_topic(read_regular(full))))
-    if files:
-        yield Piece(f"claude {project}", files=tuple(files))
-
-
-def _claude_topic(data: bytes) -> bytes:
-    """A topic file as a concept of type Memory; Claude's own type is its kind."""
-    from gitmem.okf.concept import Concept
-
-    text = data.decode("utf-8", "replace")
-    file = open_file("claude/x.md", data)
-    if file.concept is not None:
-        return file.concept.with_meta(type="Memory", kind=file.concept.type).render()
-    from gitmem.okf import frontmatter
-
-    try:
-        found = frontmatter.read(text)
-    except InvalidContent:
-        return data
-    if found is None:
-        return data
-    meta, parts, _ = found
-    inner = meta.get("metadata")
-    kind = inner.get("type") if isinstance(inner, dict) else None
-    return Concept.new("Memory", parts.body, kind=kind, **meta).render()
-
-
-def codex_pieces(path: str, importer: Importer) -> Iterator[Piece]:
-    """Codex's memory directories, read only: its summaries and notes below `codex/`."""
-    tops = [os.path.join(path, name) for name in ("memories", "memories_v2")]
-    tops = [top for top in tops if os.path.isdir(top)] or ([path] if os.path.isdir(path) else [])
-    if not tops:
-        raise InvalidContent(f"There is no directory {path}.")
-    files = []
-    for top in tops:
-        for relative, full in _files(top, importer):
-            if relative.endswith(".md") and os.path.basename(relative) != "raw_memories.md":
-                place = (
-                    f"skills/codex/{relative[7:]}" if relative.startswith("skills/") else f"codex/{relative}"
-                )
-                files.append(NewFile(place, read_regular(full)))
-    if files:
-        yield Piece("codex memories", files=tuple(files))
-
-
 def _files(top: str, importer: Importer) -> Iterator[tuple[str, str]]:
     """The files below a folder by their relative paths, without hidden ones and links."""
     if not os.path.isdir(top):
@@ -235,5 +174,6 @@ def _files(top: str, importer: Importer) -> Iterator[tuple[str, str]]:
                 continue
             if not os.path.isfile(full) or os.path.getsize(full) > LARGEST:
                 importer.problem(f"{full} was left out: it is not a file, or larger than 8 MB.")
+                importer.done.unread.append(full)
                 continue
             yield os.path.relpath(full, top).replace(os.sep, "/"), full

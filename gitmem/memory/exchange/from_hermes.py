@@ -10,32 +10,25 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from gitmem.errors import InvalidContent
+from gitmem.errors import GitMemError, InvalidContent
 from gitmem.files import read_regular
 from gitmem.index.other_database import OtherDatabase, Row, opened
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
+from gitmem.memory.skills.directory import read_skill, skills_below
 from gitmem.okf import layout, timestamps
 from gitmem.okf.curated import split_texts
 from gitmem.okf.events import Event
+from gitmem.okf.skills import SKILL_FILE, stored
 
 _SESSION = (
     "id", "source", "user_id", "chat_id", "chat_type", "model", "parent_session_id", "started_at", "ended_at", "title",
 )  # fmt: skip
 _MESSAGE = ("id", "role", "content", "tool_calls", "tool_name", "timestamp", "active", "compacted")
-_FACT = (
-    "fact_id",
-    "content",
-    "category",
-    "tags",
-    "trust_score",
-    "retrieval_count",
-    "helpful_count",
-    "created_at",
-)
+_COUNTS = ("trust_score", "retrieval_count", "helpful_count")
+_FACT = ("fact_id", "content", "category", "tags", "created_at", *_COUNTS)
 _STORES = {"MEMORY.md": layout.MEMORY, "USER.md": layout.USER}
 _BACKUP = re.compile(r"(MEMORY|USER)\.md\.bak\.(\d+)")
-_LARGEST_SKILL = 1024 * 1024
 _PART = 2000
 """Messages of one session that become one commit: a longer session becomes several."""
 
@@ -63,46 +56,39 @@ def _date(piece: Piece) -> float:
 # Memory files
 
 
-class _Store:
-    """A memory file through its states: what each brought, and what it did not have any more."""
-
-    def __init__(self, name: str) -> None:
-        self._path = _STORES[name]
-        self._entries: dict[str, NewEntry] = {}
-
-    def piece(self, file: str, source: str, at: float) -> Iterator[Piece]:
-        """Yield what the next state changed; nothing where it cannot be read."""
-        try:
-            text = read_regular(file).decode()
-        except (InvalidContent, UnicodeDecodeError):
-            return
-        begun = timestamps.stamp(timestamps.of_seconds(at))
-        now: dict[str, NewEntry] = {}
-        for number, one in enumerate(split_texts(text.replace("\r\n", "\n"))):
-            known = self._entries.get(one)
-            now[one] = known or NewEntry(one, self._path, timestamps.later(begun, number))
-        gone = tuple(entry for one, entry in self._entries.items() if one not in now)
-        self._entries = now
-        if now or gone:
-            yield Piece(source, at, tuple(now.values()), gone)
-
-
 def _memories(home: str, importer: Importer) -> Iterator[Piece]:
-    """The states of the memory files: backups by the time in their names, and what they are now."""
-    folder = os.path.join(home, "memories")
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    for name in _STORES:
-        store, last = _Store(name), 0.0
-        matches = [match for one in names if (match := _BACKUP.fullmatch(one)) and f"{match[1]}.md" == name]
-        for match in sorted(matches, key=lambda match: int(match[2])):
-            moment = int(match[2])
-            last = float(moment) if moment < 10**11 else moment / 1000
-            yield from store.piece(os.path.join(folder, match[0]), f"hermes memories/{match[0]}", last)
-        file = os.path.realpath(os.path.join(folder, name))  # it may be a link inside the home
-        if not file.startswith(os.path.realpath(home) + os.sep):
-            importer.problem(f"memories/{name} was left out: it is a link out of {home}.")
-        elif os.path.isfile(file):
-            yield from store.piece(file, f"hermes memories/{name}", max(os.stat(file).st_mtime, last))
+    """The states of the memory files: what each brought, and what it did not have any more."""
+    for name, store in _STORES.items():
+        known: dict[str, NewEntry] = {}
+        for label, file, at in _states(home, name, importer):
+            try:
+                text = read_regular(file).decode()
+            except (InvalidContent, UnicodeDecodeError):
+                continue
+            begun = timestamps.stamp(timestamps.of_seconds(at))
+            now: dict[str, NewEntry] = {}
+            for number, one in enumerate(split_texts(text.replace("\r\n", "\n"))):
+                now[one] = known.get(one) or NewEntry(one, store, timestamps.later(begun, number))
+            gone = tuple(entry for one, entry in known.items() if one not in now)
+            known = now
+            if now or gone:
+                yield Piece(f"hermes memories/{label}", at, tuple(now.values()), gone)
+
+
+def _states(home: str, name: str, importer: Importer) -> Iterator[tuple[str, str, float]]:
+    """The backups of a memory file by the time in their names, and what it is now."""
+    folder, last = os.path.join(home, "memories"), 0.0
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    matches = [match for one in names if (match := _BACKUP.fullmatch(one)) and f"{match[1]}.md" == name]
+    for match in sorted(matches, key=lambda match: int(match[2])):
+        moment = int(match[2])
+        last = float(moment) if moment < 10**11 else moment / 1000
+        yield match[0], os.path.join(folder, match[0]), last
+    file = os.path.realpath(os.path.join(folder, name))  # it may be a link inside the home
+    if not file.startswith(os.path.realpath(home) + os.sep):
+        importer.problem(f"memories/{name} was left out: it is a link out of {home}.")
+    elif os.path.isfile(file):
+        yield name, file, max(os.stat(file).st_mtime, last)
 
 
 # Sessions
@@ -111,20 +97,13 @@ def _memories(home: str, importer: Importer) -> Iterator[Piece]:
 def session_pieces(path: str, importer: Importer, *, since: float = 0.0) -> Iterator[Piece]:
     """Every session of a state.db with its messages, oldest first; one that is long in several pieces."""
     with opened(path) as database:
-        if not {"id", "started_at"} <= database.columns("sessions") or not {
-            "session_id",
-            "role",
-            "content",
-        } <= database.columns("messages"):
+        sessions, messages = database.columns("sessions"), database.columns("messages")
+        if not ({"id", "started_at"} <= sessions and {"session_id", "role", "content"} <= messages):
             raise InvalidContent(
                 f"{path} has no sessions and messages that gitmem knows: is it Hermes' state.db?"
             )
         where, values = ("started_at >= ?", (since,)) if since else ("", ())
-        ended = (
-            "COALESCE(NULLIF(ended_at, 0), started_at)"
-            if "ended_at" in database.columns("sessions")
-            else "started_at"
-        )
+        ended = "COALESCE(NULLIF(ended_at, 0), started_at)" if "ended_at" in sessions else "started_at"
         for row in database.rows("sessions", _SESSION, where=where, values=values, order=f"{ended}, id"):
             yield from _session(database, row, importer)
 
@@ -210,37 +189,18 @@ def _content(value: object) -> str:
 
 def _skills(home: str, importer: Importer) -> Iterator[Piece]:
     top = os.path.join(home, "skills")
-    for directory, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inside = os.path.relpath(directory, top).replace(os.sep, "/")
-        if "SKILL.md" not in names:
+    for _, directory in skills_below(top):
+        inside = f"skills/{os.path.relpath(directory, top).replace(os.sep, '/')}"
+        try:
+            kept = [
+                NewFile(f"{inside}/{name}", stored(name, data))
+                for name, data in read_skill(directory).items()
+            ]
+        except (GitMemError, OSError) as error:
+            importer.problem(f"{inside} was left out: {error}")
             continue
-        files = []
-        for found, below, others in os.walk(directory):
-            below[:] = sorted(name for name in below if not name.startswith("."))
-            for name in sorted(others):
-                full = os.path.join(found, name)
-                is_file = os.path.isfile(full) and not os.path.islink(full)
-                if not is_file or os.path.getsize(full) > _LARGEST_SKILL:
-                    importer.problem(f"{full} was left out: it is a link, no file, or larger than 1 MB.")
-                    continue
-                relative = os.path.relpath(full, top).replace(os.sep, "/")
-                data = read_regular(full)
-                files.append(NewFile(f"skills/{relative}", _skill(data) if name == "SKILL.md" else data))
-        folders[:] = []
-        at = os.stat(os.path.join(directory, "SKILL.md")).st_mtime
-        yield Piece(f"hermes skills/{inside}", at, files=tuple(files))
-
-
-def _skill(data: bytes) -> bytes:
-    """A skill with the type that OKF asks for."""
-    text = data.decode("utf-8", "replace")
-    has_type = re.search(r"^type:", text.partition("\n---")[0], re.MULTILINE)
-    return (
-        data
-        if has_type or not text.startswith("---\n")
-        else f"---\ntype: {layout.SKILL}\n{text[4:]}".encode()
-    )
+        at = os.stat(os.path.join(directory, SKILL_FILE)).st_mtime
+        yield Piece(f"hermes {inside}", at, files=tuple(kept))
 
 
 # The holographic provider
@@ -248,6 +208,8 @@ def _skill(data: bytes) -> bytes:
 
 def fact_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     """The facts of a memory_store.db: what is about the user to its store, all with their trust and counts."""
+    if os.path.isdir(path):
+        path = os.path.join(path, "memory_store.db")
     with opened(path) as database:
         if "content" not in database.columns("facts"):
             raise InvalidContent(
@@ -263,7 +225,7 @@ def fact_pieces(path: str, importer: Importer) -> Iterator[Piece]:
             extra: list[tuple[str, object]] = [("category", category)]
             if tags := [tag.strip() for tag in _text(row["tags"]).split(",") if tag.strip()]:
                 extra.append(("tags", tags))
-            for name in ("trust_score", "retrieval_count", "helpful_count"):
+            for name in _COUNTS:
                 if isinstance(row[name], int | float):
                     extra.append((name, row[name]))
             store = layout.USER if category.startswith("user") else layout.MEMORY

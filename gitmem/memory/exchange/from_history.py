@@ -14,9 +14,9 @@ from gitmem.git.commit_graph import first_parents
 from gitmem.git.git_directory import git_dir_of
 from gitmem.git.objects import Commit, TreeEntry
 from gitmem.git.repository import Repository
-from gitmem.git.tree_diff import TreeDiff
+from gitmem.git.tree import TreeDiff
 from gitmem.memory.exchange.from_folder import LARGEST, OtherBundle, new_entry, repaired_times
-from gitmem.memory.exchange.importing import FileStep, Importer, NewEntry, Piece
+from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.files import SectionsFile, open_file
@@ -52,7 +52,7 @@ class _History:
             for commit in reversed(commits):
                 piece = self._piece(commit)
                 if piece.source not in self._importer.sources and (
-                    piece.entries or piece.gone or piece.steps
+                    piece.entries or piece.gone or piece.files
                 ):
                     yield piece
         finally:
@@ -61,7 +61,7 @@ class _History:
     def _piece(self, commit: Commit) -> Piece:
         entries: list[NewEntry] = []
         gone: list[NewEntry] = []
-        steps: list[FileStep] = []
+        steps: list[NewFile] = []
         for change in self._diff.of_commit(commit):
             path = self._other.place(change.path)
             if not path or any(part.startswith(".") for part in path.split("/")):
@@ -73,13 +73,13 @@ class _History:
                 entries += come
                 gone += left
             elif was != data:
-                steps.append(FileStep(path, was, data))
+                steps.append(NewFile(path, data, was, is_step=True))
         return Piece(
             f"okf {self._other.name} {commit.oid[:12]}",
             commit.made,
             tuple(entries),
             tuple(gone),
-            steps=tuple(steps),
+            files=tuple(steps),
             reason=commit.subject,
         )
 

@@ -25,42 +25,41 @@ _LONGEST = 16 * 1024 * 1024
 def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     """Yield what a file holds, in commits of some hundred lines; a line that cannot be read is reported."""
     name = os.path.basename(path)
+    source = f"jsonl {name}"
     entries: list[NewEntry] = []
     files: list[NewFile] = []
     events: dict[tuple[str, str], list[Event]] = {}
     for number, item in _lines(path, importer):
-        kind = item.get("gitmem")
         try:
-            if kind == "entry":
-                entries.append(_entry(item))
-            elif kind == "event":
-                event = _event(item, name)
-                events.setdefault((event.session, place_of(event.id)[0]), []).append(event)
-            elif kind == "file":
-                files.append(_file(item))
-            else:
-                importer.problem(f"Line {number} of {name} is none that gitmem knows, and was left out.")
+            match item.get("gitmem"):
+                case "entry":
+                    entries.append(_entry(item))
+                case "event":
+                    event = _event(item, name)
+                    events.setdefault((event.session, place_of(event.id)[0]), []).append(event)
+                case "file":
+                    files.append(_file(item))
+                case _:
+                    importer.problem(f"Line {number} of {name} is none that gitmem knows, and was left out.")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             importer.problem(f"Line {number} of {name} was left out: {error}.")
-        if len(entries) >= _MANY:
-            yield Piece(f"jsonl {name}", entries=tuple(entries))
-            entries = []
+    if importer.done.problems and not (entries or files or events):
+        importer.done.unread.append(name)
     # First what was taken back there: an event that says it must not bring it here.
-    if taken := [one for one in files if one.path.startswith("retractions/")]:
-        yield Piece(f"jsonl {name}", files=tuple(taken))
-        files = [one for one in files if one not in taken]
+    files.sort(key=lambda file: not file.path.startswith("retractions/"))
+    if files:
+        yield Piece(source, files=tuple(files))
     for (session, _), several in events.items():
         found = sorted(several, key=lambda event: place_of(event.id)[1])
         info = SessionInfo(session, started=found[0].at)
         for start in range(0, len(found), _MANY):
-            yield Piece(f"jsonl {name}", events=tuple(found[start : start + _MANY]), session=info)
-    if entries or files:
-        yield Piece(f"jsonl {name}", entries=tuple(entries), files=tuple(files))
+            yield Piece(source, events=tuple(found[start : start + _MANY]), session=info)
+    for start in range(0, len(entries), _MANY):
+        yield Piece(source, entries=tuple(entries[start : start + _MANY]))
 
 
 def _lines(path: str, importer: Importer) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the JSON objects of a file with the numbers of their lines; a file with none but bad lines is unread."""
-    good = bad = 0
+    """Yield the JSON objects of a file with the numbers of their lines."""
     try:
         with os.fdopen(open_regular(path, follow=True), "rb") as file:
             for number, raw in enumerate(file, 1):
@@ -71,17 +70,12 @@ def _lines(path: str, importer: Importer) -> Iterator[tuple[int, Mapping[str, An
                 except (ValueError, RecursionError):
                     item = None
                 if isinstance(item, dict):
-                    good += 1
                     yield number, item
                 else:
-                    bad += 1
-                    importer.problem(
-                        f"Line {number} of {os.path.basename(path)} is not a JSON object, and was left out."
-                    )
+                    name = os.path.basename(path)
+                    importer.problem(f"Line {number} of {name} is not a JSON object, and was left out.")
     except OSError as error:
         raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error
-    if bad and not good:
-        importer.done.unread.append(os.path.basename(path))
 
 
 def _entry(item: Mapping[str, Any]) -> NewEntry:
@@ -100,20 +94,21 @@ def _entry(item: Mapping[str, Any]) -> NewEntry:
 
 
 def _event(item: Mapping[str, Any], name: str) -> Event:
-    session = str(item.get("session") or f"import-{name}")
+    session, given = str(item.get("session") or f"import-{name}"), item["fields"]
+    if not isinstance(given, dict):
+        raise ValueError("its fields are not an object of names and texts")
     fields = {
-        str(key): value if isinstance(value, str) else json.dumps(value)
-        for key, value in item["fields"].items()
+        str(key): value if isinstance(value, str) else json.dumps(value) for key, value in given.items()
     }
     at = timestamps.parse(item.get("at"))
     if at is None:
         raise ValueError("its time is not one with an offset")
-    kind, given = str(item["kind"]), str(item.get("id", ""))
-    if place_of(given)[1] < 0 or not is_hash(place_of(given)[0]):
+    kind, name = str(item["kind"]), str(item.get("id", ""))
+    if place_of(name)[1] < 0 or not is_hash(place_of(name)[0]):
         # By its moment and what it says: the same in every run, and in order.
         digest = hashlib.sha256(json.dumps([kind, fields], sort_keys=True).encode()).hexdigest()
-        given = event_id(f"jsonl {session}", int(at.timestamp() * 1000) * 1000 + int(digest[:8], 16) % 1000)
-    return Event(given, kind, timestamps.stamp(at), fields, session)
+        name = event_id(f"jsonl {session}", int(at.timestamp() * 1000) * 1000 + int(digest[:8], 16) % 1000)
+    return Event(name, kind, timestamps.stamp(at), fields, session)
 
 
 def _file(item: Mapping[str, Any]) -> NewFile:

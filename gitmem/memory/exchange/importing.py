@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
-from gitmem.errors import GitMemError, InvalidContent
+from gitmem.errors import GitMemError, InvalidContent, TooLarge, UsageError
 from gitmem.git.commit_graph import walk
 from gitmem.git.message import Message, trailers_of
 from gitmem.memory.capture.buffer import lay_events, marker
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, redacted
+from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, hand_file, redacted
 from gitmem.memory.gate.skill_guard import SkillGuard, was_taken_back
 from gitmem.memory.history.log import History
 from gitmem.memory.history.revert import IMPORT_RUN
@@ -31,8 +31,10 @@ from gitmem.okf.entries import Entry, section_key
 from gitmem.okf.events import Event, place_of
 from gitmem.okf.files import open_file
 from gitmem.okf.plain import Printed
-from gitmem.okf.skills import FOLDERS
+from gitmem.okf.skills import by_skill
 from gitmem.okf.validate import who_obeys
+from gitmem.safety.verdict import Result, Verdict
+from gitmem.text.keys import without
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -53,19 +55,12 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file for the bundle."""
+    """A file for the bundle; of another history the effect of a commit on it, which no `data` removes."""
 
     path: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class FileStep:
-    """Effect of one commit of another history on a file."""
-
-    path: str
-    was: bytes | None
     data: bytes | None
+    was: bytes | None = None
+    is_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +76,6 @@ class Piece:
     """Entries of an earlier piece that are not there any more."""
     events: tuple[Event, ...] = ()
     files: tuple[NewFile, ...] = ()
-    steps: tuple[FileStep, ...] = ()
     reason: str = ""
     session: SessionInfo | None = None
     ended: str = ""
@@ -112,6 +106,37 @@ class Imported(Printed):
     """Files that could not be read; the problems say why."""
     run: str = ""
     dry_run: bool = False
+
+
+Format = Literal["hermes", "holographic", "okf", "openclaw", "markdown", "jsonl"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def pieces(
+    form: str, where: str, importer: Importer, *, since: float = 0.0, sessions: bool = False
+) -> Iterator[Piece]:
+    """Yield what a format's reader finds at a place, oldest first."""
+    from gitmem.memory.exchange import from_folder, from_hermes, from_lines
+
+    if form == "hermes":
+        return from_hermes.home_pieces(where, importer, since=since, sessions=sessions)
+    readers = {
+        "holographic": from_hermes.fact_pieces,
+        "okf": from_folder.okf_pieces,
+        "openclaw": from_folder.openclaw_pieces,
+        "markdown": from_folder.markdown_pieces,
+        "jsonl": from_lines.line_pieces,
+    }
+    if form not in readers:
+        raise UsageError(f"There is no format {form!r}: choose one of {', '.join(FORMATS)}.")
+    return readers[form](where, importer)
+
+
+class _Trial(Admission):
+    """The gate for a dry run, which holds nothing."""
+
+    def hold_all(self, texts: Iterable[tuple[str, Result, Mapping[str, str]]]) -> list[str]:
+        return ["" for _ in texts]
 
 
 class Importer:
@@ -200,19 +225,16 @@ class Importer:
         self._entries(edits, piece, origin)
         if events := self._events(edits, piece, origin):
             trailers["Events"] = events
-        for file in piece.files:
-            if not file.path.startswith(_SKILLS):
-                self._file(edits, file, origin)
-        for step in piece.steps:
-            if not step.path.startswith(_SKILLS):
-                self._step(edits, step, origin)
-        for skill in _by_skill(piece):
-            self._skill(edits, skill, origin)
+        self._files(edits, piece.files, origin)
         brought = {name: getattr(done, name) - getattr(before, name) for name in _one_of}
         if not any(brought.values()) or not edits.differs():
             return None
         told = [f"{count} {name if count > 1 else _one_of[name]}" for name, count in brought.items() if count]
         return Message("import", f"{', '.join(told)} from {piece.source}", trailers)
+
+    def _admission(self, edits: Edits, origin: Origin) -> Admission:
+        kind = _Trial if self.done.dry_run else Admission
+        return kind(self._bundle, edits, origin=origin)
 
     # Entries
 
@@ -259,22 +281,13 @@ class Importer:
         if key.id in known or is_retracted(edits, key):
             done.known += 1
             return None
-        admission = Admission(self._bundle, edits, origin=origin)
-        if done.dry_run:
-            from gitmem.safety.verdict import Verdict
-
-            if admission.judge(clean, FOUND_ENTRY).verdict is not Verdict.ALLOW:
-                done.held.append(piece.source)
-                return None
-            marks: dict[str, object] = {}
-        else:
-            answer = admission.entry(clean, new.path, FOUND_ENTRY)
-            if isinstance(answer, Held):
-                done.held.append(f"{piece.source}: {answer.id}")
-                return None
-            clean, marks = answer.text, dict(answer.marks)
+        answer = self._admission(edits, origin).entry(clean, new.path, FOUND_ENTRY)
+        if isinstance(answer, Held):
+            done.held.append(f"{piece.source}: {answer.id}" if answer.id else piece.source)
+            return None
         at = timestamps.canonical(new.at) or _stamp(piece.at) or self._bundle.now()
-        return Entry(section_key(clean), clean, at, new.replaces, extra={**dict(new.extra), **marks})
+        extra = {**dict(new.extra), **answer.marks}
+        return Entry(section_key(answer.text), answer.text, at, new.replaces, extra=extra)
 
     def _known(self, path: str) -> set[str]:
         """Every entry that was ever in a file: what a person removed does not come back with a second run."""
@@ -326,7 +339,7 @@ class Importer:
     def _leave_out(self, path: str, error: InvalidContent | UnicodeDecodeError) -> None:
         unread = isinstance(error, UnicodeDecodeError)
         self.problem(f"{path} was left out: {'it is not UTF-8 text.' if unread else error}")
-        if unread and path not in self.done.unread:
+        if (unread or isinstance(error, TooLarge)) and path not in self.done.unread:
             self.done.unread.append(path)
 
     def _is_imported(self, path: str, origin: Origin) -> bool:
@@ -334,64 +347,65 @@ class Importer:
         last = next(self._bundle.part(History).touching(path), None)
         return last is not None and last.kind == "import" and origin.source in last.trailers.get("Source", ())
 
-    def _file(self, edits: Edits, file: NewFile, origin: Origin) -> None:
-        done = self.done
+    def _files(self, edits: Edits, files: Iterable[NewFile], origin: Origin) -> None:
+        skills = {file.path: file for file in files if file.path.startswith(_SKILLS)}
+        for file in files:
+            if file.path in skills:
+                continue
+            if (taken := self._taken(file)) is not None:
+                place = (
+                    self._followed(edits, taken) if file.is_step else self._place_for(edits, taken, origin)
+                )
+                if place and taken.data is not None:
+                    self._write(edits, place, taken.data, origin)
+        for root, names in by_skill(skills).items():
+            self._skill(edits, root, [skills[name] for name in names], origin)
+
+    def _taken(self, file: NewFile) -> NewFile | None:
+        """A file by its place here and as it is kept here; None where it is left out."""
         try:
             path = self._place(file.path)
-            data = self._content(path, file.data)
+            was = None if file.was is None else _converted(path, file.was)[0]
+            data = None if file.data is None else self._content(path, file.data)
         except (InvalidContent, UnicodeDecodeError) as error:
             self._leave_out(file.path, error)
-            return
+            return None
+        self._versions.setdefault(path, set()).update((_digest(was), _digest(data)))
+        return replace(file, path=path, was=was, data=data)
+
+    def _place_for(self, edits: Edits, file: NewFile, origin: Origin) -> str:
+        """The path for a file: its own, or one beside another file of that name; empty where it is here."""
+        path, data = file.path, file.data or b""
         present = edits.read(path)
-        if present == data or (
-            present is not None and open_file(path, present).body == open_file(path, data).body
-        ):
-            done.known += 1
-            return
-        if present is not None and not self._is_imported(path, origin):
+        is_here = present is not None and open_file(path, present).body == open_file(path, data).body
+        if not is_here and present is not None and not self._is_imported(path, origin):
             stem, dot, extension = path.rpartition(".")
             path = f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{dot}{extension}"
-            if path in edits:
-                done.known += 1
-                return
-        self._write(edits, path, data, origin)
+            is_here = path in edits
+        self.done.known += is_here
+        return "" if is_here else path
 
-    def _step(self, edits: Edits, step: FileStep, origin: Origin) -> None:
-        """Follow one step of another history, where the file is as some commit of that history left it."""
-        done = self.done
-        try:
-            path = self._place(step.path)
-            was = None if step.was is None else _converted(path, step.was)[0]
-            data = None if step.data is None else self._content(path, step.data)
-        except (InvalidContent, UnicodeDecodeError) as error:
-            self._leave_out(step.path, error)
-            return
-        present = edits.read(path)
-        versions = self._versions.setdefault(path, set())
-        versions |= {_digest(was), _digest(data)}
-        if _digest(present) not in versions or present == data:
-            done.known += 1
-        elif data is None:
-            edits.remove(path)
-            done.removed += 1
+    def _followed(self, edits: Edits, step: NewFile) -> str:
+        """The path of a file to write, where some commit of its history left it as it is; one that went is removed."""
+        present = edits.read(step.path)
+        if _digest(present) not in self._versions[step.path] or present == step.data:
+            self.done.known += 1
+        elif step.data is None:
+            edits.remove(step.path)
+            self.done.removed += 1
         else:
-            self._write(edits, path, data, origin)
+            return step.path
+        return ""
 
     # Skills: all files of one, or none
 
-    def _skill(self, edits: Edits, steps: Sequence[FileStep], origin: Origin) -> None:
+    def _skill(self, edits: Edits, root: str, together: Sequence[NewFile], origin: Origin) -> None:
         """Bring a skill in whole. What the guard finds in any of its files keeps all of them out, for a person to see."""
         done = self.done
-        wanted: dict[str, bytes | None] = {}
-        for step in steps:
-            try:
-                path = self._place(step.path)
-                was = None if step.was is None else _converted(path, step.was)[0]
-                wanted[path] = None if step.data is None else self._content(path, step.data)
-            except (InvalidContent, UnicodeDecodeError) as error:
-                self._leave_out(step.path, error)
-                return
-            self._versions.setdefault(path, set()).update((_digest(was), _digest(wanted[path])))
+        taken = [one for file in together if (one := self._taken(file)) is not None]
+        if len(taken) < len(together):
+            return
+        wanted = {file.path: file.data for file in taken}
         changed = {path: data for path, data in wanted.items() if edits.read(path) != data}
         done.known += len(wanted) - len(changed)
         if not changed:
@@ -399,7 +413,7 @@ class Importer:
         if any(_digest(edits.read(path)) not in self._versions[path] for path in changed):
             done.known += len(changed)
             self.problem(
-                f"{_root(steps[0].path)} is another one here, which stays; `gitmem skill create NAME DIR` takes one in."
+                f"{root} is another one here, which stays; `gitmem skill create NAME DIR` takes one in."
             )
             return
         files = {path: data for path, data in wanted.items() if data is not None}
@@ -409,12 +423,11 @@ class Importer:
         found = SkillGuard(self._bundle, "community", origin=origin).inspect(files)
         if found.fate("community") != "allow":
             done.held += [str(one) for one in found.gravest]
-            if not done.dry_run:
-                Admission(self._bundle, edits, origin=origin).hold_all(
-                    (files[path].decode("utf-8", "replace"), result, {"kind": "skill", "path": path})
-                    for path, result in found.results.items()
-                    if result.findings
-                )
+            self._admission(edits, origin).hold_all(
+                (files[path].decode("utf-8", "replace"), result, {"kind": "skill", "path": path})
+                for path, result in found.results.items()
+                if result.findings
+            )
             return
         for path, data in changed.items():
             edits.write(path, data)
@@ -422,20 +435,18 @@ class Importer:
             done.removed += data is None
 
     def _write(self, edits: Edits, path: str, data: bytes, origin: Origin) -> None:
-        done = self.done
-        admission = Admission(self._bundle, edits, origin=origin)
-        if done.dry_run:
-            from gitmem.memory.gate.admission import hand_file
-            from gitmem.safety.verdict import Verdict
-
-            result = admission.judge(data.decode("utf-8", "replace"), hand_file(path))
-            is_held = result.verdict is not Verdict.ALLOW
-        else:
-            is_held = isinstance(admission.file(path, data, b""), Held)
-        if is_held:
-            done.held.append(path)
+        """Write a file; the lines of a page that the scanner doubts wait beside it, and anything else waits whole."""
+        done, admission = self.done, self._admission(edits, origin)
+        kept, doubted = _parted(path, data, lambda text: admission.judge(text, hand_file(path), path))
+        for place, text in doubted.items():
+            is_new = place == path or place not in edits
+            if is_new and isinstance(admission.file(place, text, b""), Held):
+                done.held.append(place)
+        if kept is None or edits.read(path) == kept:
+            done.known += kept is not None
             return
-        edits.write(path, data)
+        self._versions.setdefault(path, set()).add(_digest(kept))
+        edits.write(path, kept)
         done.files += 1
 
     def _place(self, path: str) -> str:
@@ -461,23 +472,8 @@ class Importer:
 
 SETTINGS = frozenset((layout.CONFIG_AGENT, layout.CONFIG_SCANNER, layout.CONFIG_ERASED))
 _SKILLS = "skills/"
-
-
-def _by_skill(piece: Piece) -> Iterator[list[FileStep]]:
-    """The files of each skill in a piece, as steps."""
-    steps = [*(FileStep(file.path, None, file.data) for file in piece.files), *piece.steps]
-    skills: dict[str, list[FileStep]] = {}
-    for step in steps:
-        if step.path.startswith(_SKILLS):
-            skills.setdefault(_root(step.path), []).append(step)
-    yield from skills.values()
-
-
-def _root(path: str) -> str:
-    """The directory of the skill that a file belongs to: what is above its SKILL.md, or above the folder beside that."""
-    parts = path.split("/")[:-1]
-    folder = next((number for number, part in enumerate(parts) if part in FOLDERS), len(parts))
-    return "/".join(parts[:folder])
+_ROUNDS = 5
+"""Readings of a page, each without the lines that the one before it doubted."""
 
 
 _one_of = {"entries": "entry", "events": "event", "files": "file", "removed": "removed"}
@@ -497,6 +493,49 @@ def _converted(path: str, data: bytes) -> tuple[bytes, bool, str]:
         concept, said = as_note(path, clean)
         clean = concept.render().decode()
     return clean.encode(), is_redacted, said
+
+
+def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[bytes | None, dict[str, bytes]]:
+    """A page without the lines that the scanner doubts, and those as a note of their own; or None, and all of it."""
+    text, doubted = data.decode("utf-8", "replace"), list[str]()
+    for _ in range(_ROUNDS):
+        result = judge(text)
+        if result.verdict is Verdict.ALLOW:
+            break
+        spans = [one.span for one in result.findings if one.severity is not Verdict.ALLOW]
+        begin = text.find("\n---\n") + len("\n---\n")
+        if not path.endswith(".md") or not spans or min(spans)[0] < begin:
+            return None, {path: data}
+        lines = _whole_lines(text, spans)
+        doubted += (text[start:end] for start, end in lines)
+        left = without(text[begin:], [(start - begin, end - begin) for start, end in lines])
+        if not left:
+            return None, {path: data}
+        text = text[:begin] + left
+    else:
+        return None, {path: data}
+    if not doubted:
+        return data, {}
+    kept = f"{text}\n".encode()
+    if open_file(path, kept).units.keys() != open_file(path, data).units.keys():
+        return None, {path: data}
+    held = Concept.new("Note", "\n".join(doubted) + "\n", title=f"Held out of {path}").render()
+    name = f"{path.removesuffix('.md')}-held-{hashlib.sha256(held).hexdigest()[:8]}.md"
+    return kept, {name: held}
+
+
+def _whole_lines(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The lines that these spans touch; neighbours as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        first = text.rfind("\n", 0, start) + 1
+        last = text.find("\n", max(start, end - 1))
+        last = len(text) if last < 0 else last
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
 
 
 def _digest(data: bytes | None) -> bytes | None:

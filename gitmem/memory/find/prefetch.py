@@ -7,9 +7,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.config import Config
 
 Recaller = Callable[[str], str]
 """Gives the text for a query; called on a thread of its own."""
+
+
+def recalls(config: Config, turn: int | None = None) -> bool:
+    """Return whether the settings recall anything unasked; with a turn, counted from 1, whether that one is due."""
+    if config.recall_mode == "tools" or config.context_budget <= 0:
+        return False
+    cadence = config.context_cadence
+    return turn is None or (cadence > 0 and (turn - 1) % cadence == 0)
 
 
 class Prefetch:

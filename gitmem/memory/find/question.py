@@ -26,7 +26,7 @@ _ASKING_CHARACTERS = tuple(_QUESTION_CHARACTERS.split())
 _TALK_WORDS = """hello hi hey thanks thank please ok okay yes yeah no nope sure good morning evening hallo danke bitte ja
 nein guten merci salut oui hola gracias por favor ciao grazie look know would anything something nothing
 everything anyone someone anybody somebody here there one thing things go looks try again great continue
-start stop shorter longer"""
+start stop shorter longer quick quickly difference explain example"""
 _SMALL_TALK = frozenset(_TALK_WORDS.split())
 _WHY = ("why", "warum", "wieso", "weshalb", "pourquoi", "perche", "porque")
 _WHICH = frozenset(("which", "what", "welchem", "welchen", "welcher", "quel", "quelle", "que", "cual"))

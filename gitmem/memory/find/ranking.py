@@ -1,8 +1,8 @@
 """Ranking: from candidates to an order, each part of a score by its name. Pure: no index, no clock, no files.
 
-BM25 over the messages of a text, each by its own length. Added to it: a share of its neighbours in the session, of the
-session as a whole, and of the best where a text is from around a date that the query names. Multiplied with it: its
-type, and where the query is a question, a favour for knowledge. Then what says something goes before what only quotes it.
+BM25 over the messages of a text, each by its own length. Added to it: a share of its session as a whole, and of the best
+where a text is from around a date that the query names. Multiplied with it: its type, and a favour for knowledge. Then
+what says something goes before what only quotes it.
 `benchmarks/ablate.py` has what each of them earns.
 """
 
@@ -26,9 +26,7 @@ from gitmem.text.words import fold
 # BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.
 _K1, _B = 1.2, 0.75
 _B_SESSION = 0.6
-_NEIGHBOUR = 0.25  # the share of its own score that the turn before or behind adds
-_SHORT = 60  # words: what a longer turn is about, it says itself
-_SHARE = 0.3  # of its session's weight that a single entry of it gets
+_SHARE = 0.4  # of its session's weight that a single entry of it gets
 _SESSION = 0.8
 _DATE = 0.6
 _MEANING = 0.43  # 0.3 of a whole of which the words are 0.7
@@ -47,7 +45,6 @@ class Parts(NamedTuple):
     """Parts of a score: sums, then factors, then what raised it above others."""
 
     words: float = 0.0
-    neighbours: float = 0.0
     session: float = 0.0
     date: float = 0.0
     meaning: float = 0.0
@@ -61,9 +58,7 @@ class Parts(NamedTuple):
 
     @property
     def score(self) -> float:
-        return (
-            self.words + self.neighbours + self.session + self.date + self.meaning
-        ) * self.factor + self.raised
+        return (self.words + self.session + self.date + self.meaning) * self.factor + self.raised
 
     def named(self) -> dict[str, float]:
         """The parts by name, without those that add or change nothing."""
@@ -126,12 +121,6 @@ class Ranking:
         self._own = {one.id: self._bm25f(self._messages[one.id]) for one in found.texts}
         self._best = max(self._own.values(), default=0.0)
         self._by_session = self._weigh_sessions()
-        self._positions = {
-            position: self._own[one.id]
-            for one in found.texts
-            for place in one.places
-            if place.space == "event" and (position := _position(place)) is not None
-        }
 
     def entries(self) -> list[Ranked]:
         """Every candidate at its best place, the best first; of two as good, the newer one."""
@@ -150,7 +139,6 @@ class Ranking:
     def _ranked(self, candidate: Candidate, place: Place) -> Ranked:
         parts = Parts(
             self._own[candidate.id],
-            self._neighbours(candidate, place) if place.space == "event" else 0.0,
             _SHARE * self._session_of(candidate, place),
             _DATE * self._best * self._date(place.at) if self._mentions else 0.0,
             _MEANING * (self._best or 1.0) * self._found.near.get(candidate.id, 0.0),
@@ -178,16 +166,6 @@ class Ranking:
     def _date(self, at: str) -> float:
         moment = timestamps.parse(at)
         return max((one.nearness(moment) for one in self._mentions), default=0.0) if moment else 0.0
-
-    def _neighbours(self, candidate: Candidate, place: Place) -> float:
-        """Return what the turns before and behind add, the less the longer it is itself."""
-        position = _position(place)
-        if position is None:
-            return 0.0
-        session, writer, number = position
-        beside = (self._positions.get((session, writer, number + step), 0.0) for step in (-1, 1))
-        length = sum(message.length for message in candidate.messages)
-        return _NEIGHBOUR * min(1.0, _SHORT / length) * sum(beside)
 
     # Sessions
 
@@ -307,12 +285,6 @@ def _to_open(candidate: Candidate, place: Place) -> Place:
 
 def _idf(count: int, total: int) -> float:
     return math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0
-
-
-def _position(place: Place) -> tuple[str, str, int] | None:
-    """Return where an event is in its session: its writer and its number there."""
-    writer, _, digits = place.key.rpartition("-")
-    return (place.session, writer, int(digits)) if digits.isdecimal() else None
 
 
 def _once(ranked: Iterable[Ranked]) -> Iterable[Ranked]:

@@ -35,10 +35,10 @@ Order = Literal["best", "newest", "oldest"]
 SESSIONS = 3
 MOST_SESSIONS = 10
 _WINDOWS = 3
-_AROUND_MATCH, _AROUND = 2, 5
-"""Lines before and behind a match, and an entry that is asked for by its id."""
+_AROUND_BEST, _AROUND_MATCH, _AROUND = 2, 1, 5
+"""Lines before and behind the best match, another one, and an entry that is asked for by its id."""
 _MOST_AROUND = 20
-_BOOKENDS = 3
+_BOOKENDS = 2
 _FIRST, _LAST = 20, 10
 _LINE = 600
 _FACTS = ("started", "ended", "source", "platform", "model", "agent", "machine", "parent")
@@ -173,8 +173,7 @@ class Recall:
         filters = self._bundle.part(Search).filters(index, wanted)
         found = self._bundle.part(Search).found(index, query, filters, limit=2 * CANDIDATES)
         sessions = {place.session for one in found.texts for place in one.places if place.session}
-        roots = {session: index.root_of(session) for session in sessions}
-        return self._bundle.part(Search).ranking(index, found).sessions(roots)
+        return self._bundle.part(Search).ranking(index, found).sessions(index.roots_of(sessions))
 
     def _recalled(
         self, index: Index, query: Query, wanted: Filters, limit: int, current: str, order: Order
@@ -236,7 +235,8 @@ class Recall:
             if place.id in shown:
                 continue
             if place.space == "event":
-                spans = index.events_around(place.session, place.id, _AROUND_MATCH)
+                reach = _AROUND_MATCH if windows else _AROUND_BEST
+                spans = index.events_around(place.session, place.id, reach)
             else:
                 spans = index.spans(id=place.id)
             spans = [span for span in spans if span.id not in shown]

@@ -56,7 +56,6 @@ class Hit:
     agent: str
     machine: str
     tags: tuple[str, ...]
-    trust: int
     commit: str
     key: EntryKey
     snippet: str
@@ -227,7 +226,6 @@ class Search:
             egress.name(place.agent),
             egress.name(place.machine),
             tuple(map(egress.name, place.tags)),
-            place.trust,
             place.commit,
             EntryKey(place.space, place.key),
             piece,

@@ -7,9 +7,10 @@ scanner, the redactor or the retractions; `lint-imports` checks it.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, lru_cache
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
@@ -146,6 +147,7 @@ class Held:
 # --- the way in ------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class Admission:
     """The way into one bundle, for one change.
 
@@ -153,18 +155,11 @@ class Admission:
     was retracted may come back.
     """
 
-    def __init__(
-        self,
-        bundle: Bundle,
-        files: WritableFiles | None = None,
-        *,
-        origin: Origin | None = None,
-        by_person: bool = False,
-    ) -> None:
-        self._bundle = bundle
-        self._files = files
-        self._origin = origin
-        self.by_person = by_person
+    bundle: Bundle
+    files: WritableFiles | None = None
+    _: KW_ONLY
+    origin: Origin | None = None
+    by_person: bool = False
 
     def entry(
         self, text: str, path: str, policy: Policy = ENTRY, *, replaces: Entry | None = None
@@ -184,7 +179,7 @@ class Admission:
         where = {"kind": "entry", "path": path}
         if self.by_person:
             self._accept_here(key, held_id(text, where))
-        if self._files is not None and is_retracted(self._files, key):
+        if self.files is not None and is_retracted(self.files, key):
             # What a person adds by name counts as released; a block stands all the same.
             if self.by_person and not _is_blocked(result):
                 self.retract(Entry(key, text), path, state="released")
@@ -195,15 +190,15 @@ class Admission:
         came = self.marking(text).instead_of(replaces)
         answer = self._settled(text, came.judged(result, len(text)), policy, where)
         if isinstance(answer, Admitted):
-            return replace(answer, marks={**came.marks, **written_by(self._origin)}, sources=came.sources)
-        if came.waits and self._files is not None:
+            return replace(answer, marks={**came.marks, **written_by(self.origin)}, sources=came.sources)
+        if came.waits and self.files is not None:
             # So that it leaves the host's file too, and does not come back by itself.
-            self.retract(Entry(key, text, extra=written_by(self._origin)), path, state="held")
+            self.retract(Entry(key, text, extra=written_by(self.origin)), path, state="held")
         return answer
 
     def _accept_here(self, key: EntryKey, held: str) -> None:
         """A person here wants it: that others brought it again, or that it was rejected once, is settled with that."""
-        ledger = self._bundle.part(Ledger)
+        ledger = self.bundle.part(Ledger)
         if ledger.waits(key.id):
             ledger.clear([key.id])
         if ledger.is_rejected(held):
@@ -283,16 +278,16 @@ class Admission:
         """
         found = self._attributed(text)
         sources = tuple(redacted(source) for source in (found.source, *found.others) if source)
-        if self._bundle.config.transcripts == "off":  # a URL or a command is what a tool was asked
+        if self.bundle.config.transcripts == "off":  # a URL or a command is what a tool was asked
             sources = (found.channel,) if found.channel else ()
         if found.channel is None:
             return Marking(sources=sources)
-        trust = self._bundle.config[f"trust.{found.channel}"]
+        trust = self.bundle.config[f"trust.{found.channel}"]
         if (
             found.local
             and found.channel == "file"
             and trust == "mark"
-            and (project := project_here(self._bundle))
+            and (project := project_here(self.bundle))
         ):
             return Marking({PROJECT: project}, sources)
         if (found.confirmed and not (found.local and trust == "hold")) or trust == "follow":
@@ -314,10 +309,10 @@ class Admission:
         from gitmem.memory.origin import RELEASED
         from gitmem.safety.channels import OWN, UNHEARD, ToolResult, declared
 
-        if self.by_person or self._origin is None:
+        if self.by_person or self.origin is None:
             return OWN
-        session, source, known = self._origin.session, self._origin.source, self._bundle.part(SessionEvidence)
-        beside = [one for one in known.unconfirmed(self._files) if one.text != text]
+        session, source, known = self.origin.session, self.origin.source, self.bundle.part(SessionEvidence)
+        beside = [one for one in known.unconfirmed(self.files) if one.text != text]
         evidence = known.of(session) if session else known.all()
         if not source.startswith(RELEASED) and (channel := declared(source)):
             beside.append(ToolResult(channel, source, text, evidence.turn))
@@ -325,8 +320,8 @@ class Admission:
         hears = evidence.hears or known.could_hear(session)
         if not hears and not evidence.results and not beside:  # a command: no user could be heard
             return OWN
-        found = evidence.attribute(text, beside, here=here(self._bundle).own)
-        is_own = found.source == UNHEARD and (not hears or known.is_known(text, self._files))
+        found = evidence.attribute(text, beside, here=here(self.bundle).own)
+        is_own = found.source == UNHEARD and (not hears or known.is_known(text, self.files))
         return OWN if is_own else found
 
     # For those who decide about many texts, or about files of their own
@@ -339,7 +334,7 @@ class Admission:
         if policy.on_credential == "hold" and secrets_in(text):
             finding = Finding("secret", "secret", "holds a secret", (0, len(text)), Verdict.HOLD)
             return Result(Verdict.HOLD, (finding,))
-        return self._bundle.part(BundleScanner).judge(text, policy.scope, path)
+        return self.bundle.part(BundleScanner).judge(text, policy.scope, path)
 
     def judge_origin(self, text: str, result: Result, *, session: str = "", turn: str = "") -> Result:
         """The verdict on a text that a session writes: held where it follows from what was taken back.
@@ -348,11 +343,11 @@ class Admission:
         """
         from gitmem.memory.exposure import Exposure
 
-        session = session or (self._origin.session if self._origin else "")
+        session = session or (self.origin.session if self.origin else "")
         if not session or not self._has_retractions:
             return result
-        files = self._files or self._bundle.tree()
-        follows = self._bundle.part(Exposure).taken_back(session, text, files, turn)
+        files = self.files or self.bundle.tree()
+        follows = self.bundle.part(Exposure).taken_back(session, text, files, turn)
         return retracted_result(result, len(text), _FOLLOWS) if follows else result
 
     def _judge_removed(self, text: str, result: Result) -> Result:
@@ -360,12 +355,12 @@ class Admission:
         from gitmem.memory.exposure import Exposure
         from gitmem.memory.gate.evidence import SessionEvidence
 
-        session = self._origin.session if self._origin else ""
-        if not session or not self._bundle.part(Exposure).was_removed(session, text):
+        session = self.origin.session if self.origin else ""
+        if not session or not self.bundle.part(Exposure).was_removed(session, text):
             return result
         from gitmem.safety.channels import asks_for
 
-        said = self._bundle.part(SessionEvidence).of(session).said[-1:]
+        said = self.bundle.part(SessionEvidence).of(session).said[-1:]
         is_said = any(asks_for(text, one.text) for one in said)
         return result if is_said else retracted_result(result, len(text), _REMOVED)
 
@@ -374,19 +369,19 @@ class Admission:
         from gitmem.memory.gate.evidence import SessionEvidence
         from gitmem.safety.channels import speaks_of
 
-        session = self._origin.session if self._origin else ""
+        session = self.origin.session if self.origin else ""
         if self.by_person or not session or usage < _FULL * limit:
             return False
-        said = self._bundle.part(SessionEvidence).of(session).said[-1:]
+        said = self.bundle.part(SessionEvidence).of(session).said[-1:]
         return not any(speaks_of(entry.text, one.text) for one in said)
 
     @cached_property
     def _has_retractions(self) -> bool:
-        return self._bundle.tree().entry("retractions") is not None
+        return self.bundle.tree().entry("retractions") is not None
 
     def judge_all(self, entries: Iterable[Entry], policy: Policy) -> list[Result]:
         """The same for many entries; this bundle's own rules are looked for once."""
-        return self._bundle.part(BundleScanner).judge_entries(entries, policy.scope)
+        return self.bundle.part(BundleScanner).judge_entries(entries, policy.scope)
 
     def hold(self, text: str, result: Result, where: Mapping[str, str]) -> str:
         """Put a text into quarantine; gives its id there. `where` says where it would have gone."""
@@ -394,7 +389,7 @@ class Admission:
 
     def hold_all(self, texts: Iterable[tuple[str, Result, Mapping[str, str]]]) -> list[str]:
         """The same for several, which cost what one does."""
-        return self._bundle.part(Ledger).hold(texts, origin=self._origin or self._bundle.origin())
+        return self.bundle.part(Ledger).hold(texts, origin=self.origin or self.bundle.origin())
 
     def hold_retracted(self, entry: Entry, path: str, why: str) -> str:
         """Keep the text of an entry that somebody else retracted; gives its id in quarantine."""
@@ -405,29 +400,43 @@ class Admission:
         """Say in the tree that an entry must not come back, or (`released`) that it may."""
         from gitmem.memory.retraction import retract
 
-        assert self._files is not None
-        origin = self._origin or self._bundle.origin()
-        retract(self._files, entry, path, state=state, at=self._bundle.now(), origin=origin)
+        assert self.files is not None
+        origin = self.origin or self.bundle.origin()
+        retract(self.files, entry, path, state=state, at=self.bundle.now(), origin=origin)
 
     def release_retraction(self, where: str) -> None:
         """Say of the retraction at a path that it holds no more: where it was taken back, others still have it."""
         from gitmem.memory.retraction import set_state
 
-        assert self._files is not None
-        origin = self._origin or self._bundle.origin()
-        set_state(self._files, where, state="released", at=self._bundle.now(), origin=origin)
+        assert self.files is not None
+        origin = self.origin or self.bundle.origin()
+        set_state(self.files, where, state="released", at=self.bundle.now(), origin=origin)
 
 
 # --- without a bundle ------------------------------------------------------------------------------------
 
 
 def redacted(text: str) -> str:
-    """Text without secrets: what is journaled, committed or sent is never the secret itself."""
+    """Text without secrets: what is journaled, committed or sent is never the secret itself.
+
+    Buys "of `recall`": a text that has none is read once for all answers of this process.
+    """
     from gitmem.safety.secrets import redact
 
-    return redact(text, ibans=_IBANS.is_set())
+    ibans = _IBANS.is_set()
+    read = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest(), ibans
+    if read in _WITHOUT_SECRETS:
+        return text
+    left = redact(text, ibans=ibans)
+    if left == text:
+        if len(_WITHOUT_SECRETS) >= _MOST_READ:
+            _WITHOUT_SECRETS.clear()
+        _WITHOUT_SECRETS.add(read)
+    return left
 
 
+_WITHOUT_SECRETS: set[tuple[bytes, bool]] = set()
+_MOST_READ = 20_000
 _IBANS = Event()
 
 

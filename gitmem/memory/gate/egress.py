@@ -9,7 +9,7 @@ secret in it, whoever wrote it there, and is sanitized, so that no text can end 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.index.records import Place
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.gate.standing import Standing
+    from gitmem.memory.gate.standing import Validity
     from gitmem.okf.entries import Change, Entry
+    from gitmem.okf.files import EntryFile
 
 FLAGGED = "[withheld: the scanner flags this text]"
 GONE = "[withheld: it no longer holds]"
@@ -58,6 +59,23 @@ _PLAIN_PATHS = ("memories/", "sessions/", "hermes/", "config/", "retractions/")
 Asked = Literal["now", "then", "gone", "ever"]
 """What an answer is about: what holds now; what was known at an earlier moment; and for people what is gone and was not
 taken back, or all that ever was."""
+
+
+class Standing(NamedTuple):
+    """Standing of an entry of a tree, for whom the answer is."""
+
+    state: Literal["shown", "marked", "hidden", "gone"]
+    entry: Entry
+    """The entry as it leaves, with the marks that it has on this machine and in this project."""
+    words: str
+    """The text of the entry as it leaves, or a few words in its place."""
+    rules: tuple[str, ...] = ()
+    """Why it is hidden until a person looks."""
+
+    @property
+    def is_out(self) -> bool:
+        """Return whether an agent may get it."""
+        return self.state in ("shown", "marked")
 
 
 class Visible(NamedTuple):
@@ -130,8 +148,8 @@ class Egress:
         kept, since = text, ""
         if self._about == "then" and place.rank == KNOWLEDGE:
             self._as_then.add(text)  # it was asked for what was known then
-        elif self._standing is not None:
-            kept, wording = self._standing.reading(text, place)
+        elif self._validity is not None:
+            kept, wording = self._validity.reading(text, place)
             if self._about == "now" and place.rank != KNOWLEDGE and wording and self.is_harmless(wording):
                 since = self.clean(wording)
         if not kept:
@@ -170,23 +188,24 @@ class Egress:
             known = self._seen[session] = self._reader.sees(self._index.session_once(session))
         return known
 
-    def _kept(self, text: str) -> str:
-        """Return what of a text without a place still holds."""
-        if self._standing is None or text in self._as_then:
+    def _kept(self, text: str, path: str = "", key: EntryKey = CONCEPT) -> str:
+        """Return what of a text still holds; that of an event by when it was said and by its turn."""
+        if self._validity is None or text in self._as_then:
             return text
-        return self._standing.reading(text)[0]
+        place = self._index.span_at(path, key) if self._index and key.space == "event" else None
+        return self._validity.reading(text, place)[0]
 
     @cached_property
-    def _standing(self) -> Standing | None:
+    def _validity(self) -> Validity | None:
         if self._index is None or self._about in ("gone", "ever"):
             return None
         from gitmem.index.filters import shared_scopes
-        from gitmem.memory.gate.standing import Standing
+        from gitmem.memory.gate.standing import Validity
         from gitmem.memory.provenance import Provenance
 
         scopes = self._scopes if self._scopes is not None else shared_scopes(self._bundle.config.machine)
         came_from = Provenance(self._bundle.repository).pulled_from
-        return Standing(
+        return Validity(
             self._index,
             scopes,
             held=self._ledger.held_words,
@@ -202,23 +221,27 @@ class Egress:
         assert self._index is not None
         key = EntryKey(place.space, place.key)
         if place.space != "concept":
-            name = retraction_hash(key)
-            return self._index.is_retracted(name) or self._ledger.is_retracted(name)
+            asked = [self._index.is_retracted] if self._has_retractions else []
+            asked += [self._ledger.is_retracted] if self._has_taken_back else []
+            return any(is_retracted(retraction_hash(key)) for is_retracted in asked)
         # A concept is retracted with the body it had, or only that body, or a title; what is in the tree is not, unless
         # it is there only because others released it.
         is_retracted = self._index.is_retracted if place.to_seq is not None else self._ledger.is_retracted
-        asked = self._index.has_retractions() if place.to_seq is not None else self._ledger.has_any("waits")
-        if not place.commit or not asked:
+        may_be = self._has_retractions if place.to_seq is not None else self._ledger.has_any("waits")
+        if not place.commit or not may_be:
             return False
-        from gitmem.memory.retraction import names_of_sayings
         from gitmem.okf.files import open_file
 
         data = self._bundle.repository.tree(place.commit).read(place.path)
-        if data is None:
-            return False
-        file = open_file(place.path, data)
-        whole = retraction_hash(key, place.path, file.body)
-        return any(map(is_retracted, (whole, *names_of_sayings(file))))
+        return data is not None and any(map(is_retracted, _retraction_names(open_file(place.path, data))))
+
+    @cached_property
+    def _has_retractions(self) -> bool:
+        return self._index is not None and self._index.has_retractions()
+
+    @cached_property
+    def _has_taken_back(self) -> bool:
+        return self._ledger.has_any("retracted")
 
     def clean(self, text: str) -> str:
         """A text that was let out, as it leaves."""
@@ -246,27 +269,63 @@ class Egress:
 
     def title(self, session: str, title: str) -> str:
         """The title of a session, unless it is made of a turn that was taken back."""
-        if self._standing is not None and self._standing.is_gone_title(session, title):
+        if self._validity is not None and self._validity.is_gone_title(session, title):
             return GONE
         return self.name(title)
 
-    # Entries of the curated store
+    # Entries of a tree
 
-    def curated(self, entries: Iterable[Entry], tree: Tree) -> list[tuple[Entry, Result]]:
-        """The entries that `tree` does not retract, each with what the scanner says of it now."""
+    def standings(self, entries: Iterable[Entry], tree: Tree) -> list[Standing]:
+        """Return the standing of entries of the curated store that are not gone in `tree`."""
         from gitmem.memory.retraction import Retracted
 
         entries, retracted = list(entries), Retracted(tree)
         if self._about == "then":
             self._as_then.update(entry.text for entry in entries)  # it was asked for what was known then
-        return [
-            (
-                replace(entry, text=self._redacted(entry.text)),
-                self._ledger.verdict(entry) or self.verdict(entry.text, "memory"),
-            )
-            for entry in self._marked(entries)
-            if not retracted.has(entry.key) and not self._ledger.is_retracted(entry.key.id)
-        ]
+        found = (self._stands(entry, retracted.has(entry.key)) for entry in entries)
+        return [one for one in found if one.state != "gone"]
+
+    def entries(self, entries: Iterable[Entry], tree: Tree) -> list[Entry]:
+        """Return the entries of the curated store that an agent may get, as they leave."""
+        return [one.entry for one in self.standings(entries, tree) if one.is_out]
+
+    def standing(self, path: str, entry: Entry) -> Standing:
+        """Return the standing of an entry of a file: gone where it is not there any more, or not for this reader."""
+        from gitmem.memory.retraction import is_retracted
+        from gitmem.okf.files import open_file
+
+        file = open_file(path, self._tree.read(path))
+        now = file.get(entry.key)
+        here = layout.machine_memory(self._bundle.config.machine)
+        is_elsewhere = path.startswith("memories/machines/") and path != here
+        # A concept is the same one under another title; the words that are told of it are its title.
+        is_same = now is not None and file.holds(entry) and (entry.key != CONCEPT or now.text == entry.text)
+        body = open_file(path, entry.source).body if entry.source else entry.text
+        is_gone = is_elsewhere or not is_same or is_retracted(self._tree, entry.key, path, body)
+        return self._stands(entry, is_gone or not self.is_readers(path, entry.key), path, body)
+
+    def _stands(self, entry: Entry, is_gone: bool, path: str = "", body: str = "") -> Standing:
+        """Return the standing of an entry, of which is known whether it is gone from its tree."""
+        text = _read(entry)
+        kept = "" if is_gone else self._kept(text, path, entry.key)
+        if not kept or self._ledger.is_retracted(retraction_hash(entry.key, path, body)):
+            return Standing("gone", entry, GONE)
+        if (waits := self._ledger.verdict(entry)) is not None:
+            return Standing("hidden", entry, GONE, waits.rules)
+        is_section = entry.key.space == "§"
+        scopes: tuple[Scope, ...] = ("memory",) if is_section else _scopes(path)
+        for result in (self.verdict(text, scope, path) for scope in scopes):
+            if result.verdict is not Verdict.ALLOW:
+                return Standing("hidden", entry, FLAGGED, result.rules)
+        left = redacted(kept)
+        (found,) = self._marked([replace(entry, text=left) if is_section else entry])
+        return Standing("marked" if is_unconfirmed(found) else "shown", found, sanitize(left))
+
+    def may_be_believed(self, text: str) -> bool:
+        """Return whether a fact that was just learned may be handed back."""
+        from gitmem.okf.entries import Entry, section_key
+
+        return bool(self.entries([Entry(section_key(text), text)], self._tree))
 
     @property
     def _ledger(self) -> Ledger:
@@ -310,15 +369,6 @@ class Egress:
     def _project(self) -> str:
         return project_here(self._bundle)
 
-    def may_be_believed(self, text: str) -> bool:
-        """Return whether a fact that was just learned may be handed back: it is harmless and was never taken back."""
-        from gitmem.memory.retraction import is_retracted
-        from gitmem.okf.entries import section_key
-
-        key = section_key(text)
-        known = not is_retracted(self._tree, key) and not self._is_hidden_here(key)
-        return known and self.verdict(text, "memory").verdict is Verdict.ALLOW
-
     # Files
 
     def file(self, data: bytes, scope: Scope, path: str = "") -> bool:
@@ -336,16 +386,14 @@ class Egress:
 
     def page(self, path: str, tree: Tree) -> str:
         """A concept of the memory as an agent may read it, as it is in `tree`: not what was taken back since."""
-        from gitmem.memory.retraction import is_retracted, names_of_sayings, says_retracted
+        from gitmem.memory.retraction import holds
         from gitmem.okf.files import open_file
 
         file = open_file(path, tree.read(path))
         if file.concept is None:
             return GONE
-        names = (retraction_hash(CONCEPT, path, file.body), *names_of_sayings(file))
-        if is_retracted(self._tree, CONCEPT, path, file.body) or says_retracted(self._tree, file):
-            return GONE
-        if any(map(self._ledger.is_retracted, names)):
+        names = _retraction_names(file)
+        if any(holds(self._tree, name) or self._ledger.is_retracted(name) for name in names):
             return GONE
         title = str(file.concept.meta.get("title") or "")
         text = file.body.strip()
@@ -361,13 +409,13 @@ class Egress:
     def change(self, change: Change) -> dict[str, Any]:
         """Return what a commit did to one entry, with the words that hold now and no others."""
         sides = [(change.from_path or change.path, change.old), (change.path, change.new)]
-        old, new = (self._words(path, entry) if entry is not None else None for path, entry in sides)
-        holds = any(entry is not None and self.holds(path, entry) for path, entry in sides)
+        old, new = (self.standing(path, entry) if entry is not None else None for path, entry in sides)
+        holds = any(one is not None and one.is_out for one in (old, new))
         # A path is made of words too: a decision's is its title.
         where = change.path if holds or change.path.startswith(_PLAIN_PATHS) else _directory(change.path)
         rank, source = _rank(change.path, change.new or change.old)
         known = worth(rank, source, self.came_from(change.path, change.key) if holds else "")
-        return {"op": change.op, "path": where, **known, "old": old, "new": new}
+        return {"op": change.op, "path": where, **known, "old": old and old.words, "new": new and new.words}
 
     def tells(self, change: Change) -> bool:
         """Return whether a change is any of this reader's business: no echo, nothing of another user, no bookkeeping."""
@@ -387,47 +435,7 @@ class Egress:
         place = self._index.span_at(path, key)
         return self._reader.sees_path(path) and (place is None or self._is_for_reader(place))
 
-    def holds(self, path: str, entry: Entry) -> bool:
-        """Return whether the memory says this now: the entry is where it was, with these words, and is not retracted."""
-        from gitmem.memory.retraction import is_retracted
-        from gitmem.okf.files import open_file
-
-        here = layout.machine_memory(self._bundle.config.machine)
-        if path.startswith("memories/machines/") and path != here:
-            return False  # it is true elsewhere
-        if not self.is_readers(path, entry.key):
-            return False
-        file = open_file(path, self._tree.read(path))
-        now = file.get(entry.key)
-        # A concept is the same one under another title; the words that are told of it are its title.
-        if now is None or not file.holds(entry) or (entry.key == CONCEPT and now.text != entry.text):
-            return False
-        text = open_file(path, entry.source).body if entry.source else entry.text
-        if self._is_hidden_here(entry.key, path, text):
-            return False
-        return not is_retracted(self._tree, entry.key, path, text)
-
-    def _is_hidden_here(self, key: EntryKey, path: str = "", text: str = "") -> bool:
-        """Tell whether this machine's own note keeps an entry from agents until a person has looked."""
-        return self._ledger.waits(key.id) or self._ledger.is_retracted(retraction_hash(key, path, text))
-
-    def _words(self, path: str, entry: Entry) -> str:
-        if not self.holds(path, entry):
-            return GONE
-        text = _read(entry)
-        place = self._index.span_at(path, entry.key) if self._index and entry.key.space == "event" else None
-        if place is not None and self._standing is not None and not self._standing.reading(text, place)[0]:
-            return GONE  # the turn that it belongs to was taken back
-        return (self.clean(text) or GONE) if self.is_harmless(text, path) else FLAGGED
-
-    # Whole answers
-
-    def answer(self, value: Any, *, checked: bool = False) -> Any:
-        """A tool's answer, text by text: scanned, sanitized, and no longer in all than a model should read.
-
-        `checked` says that every text in it came out through here already.
-        """
-        return _Answer(None if checked else self).passed(value)
+    # Texts
 
     def text(self, text: str) -> str:
         """One text for an agent, or a few words in its place."""
@@ -449,8 +457,7 @@ class Egress:
 
     def is_harmless(self, text: str, path: str = "") -> bool:
         """Return whether the scanner has nothing against a text; what is in a skill is read as a skill too."""
-        scopes: tuple[Scope, ...] = ("recall", "skill") if path.startswith("skills/") else ("recall",)
-        return all(self.verdict(text, scope, path).verdict is Verdict.ALLOW for scope in scopes)
+        return all(self.verdict(text, scope, path).verdict is Verdict.ALLOW for scope in _scopes(path))
 
     @property
     def rules(self) -> str:
@@ -479,33 +486,25 @@ class Egress:
         return self._now
 
 
-class _Answer:
-    """One answer on its way out, and how much room is left."""
-
-    def __init__(self, egress: Egress | None) -> None:
-        self._egress = egress
-        self._left = _ANSWER
-
-    def passed(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._text(value)
-        if isinstance(value, Mapping):
-            return {str(key): self.passed(one) for key, one in value.items()}
-        if isinstance(value, list | tuple):
-            passed: list[Any] = []
-            for one in value:
-                if self._left <= 0:
-                    passed.append(CUT)
-                    break
-                passed.append(self.passed(one))
-            return passed
-        return value
-
-    def _text(self, value: str) -> str:
-        text = sanitize(value) if self._egress is None else self._egress.text(value)
-        text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
-        self._left -= len(text)
-        return text if self._left > 0 else "…"
+def answer(lines: Iterable[str | Sequence[str]]) -> str:
+    """A tool's answer, no longer than a model should read; each line of it, or piece of a line, came out here already."""
+    said: list[str] = []
+    left = _ANSWER
+    for line in lines:
+        if left <= 0:
+            said.append(CUT)
+            break
+        pieces: list[str] = []
+        for piece in [line] if isinstance(line, str) else line:
+            if left <= 0:
+                pieces.append(CUT)
+                break
+            text = sanitize(piece)
+            text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+            left -= len(text)
+            pieces.append(text if left > 0 else "…")
+        said.append("".join(pieces))
+    return "\n".join(said)
 
 
 def worth(rank: Rank, source: str, unconfirmed: str) -> dict[str, Any]:
@@ -518,6 +517,19 @@ def worth(rank: Rank, source: str, unconfirmed: str) -> dict[str, Any]:
     elif unconfirmed:
         known["unconfirmed"] = f"the user did not say it; it came from {unconfirmed}"
     return known
+
+
+def _retraction_names(file: EntryFile) -> Iterator[str]:
+    """The names under which a concept would be retracted: with the body it has, or only that body, or a title."""
+    from gitmem.memory.retraction import names_of_sayings
+
+    yield retraction_hash(CONCEPT, file.path, file.body)
+    yield from names_of_sayings(file)
+
+
+def _scopes(path: str) -> tuple[Scope, ...]:
+    """The scopes in which the scanner reads a text that is asked for."""
+    return ("recall", "skill") if path.startswith("skills/") else ("recall",)
 
 
 def _rank(path: str, entry: Entry | None) -> tuple[Rank, str]:

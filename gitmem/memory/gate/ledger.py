@@ -24,9 +24,11 @@ from gitmem.state import HELD, LEDGER
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.origin import Origin
-    from gitmem.okf.entries import Entry, EntryKey
+    from gitmem.okf.entries import Entry
 
 _DAY = 24 * 60 * 60
+_OWN = "machine "
+"""Begins the name of a note on a machine that a person called their own."""
 _PLACES = {"entry": "memories/", "skill": "skills/", "file": "", "event": ""}
 """The kinds of destination, and the directory that each of them is in."""
 _EVENT = {"kind", "session", "event", "event_kind", "at"}
@@ -180,7 +182,7 @@ class Ledger:
         from gitmem.memory.gate.marks import UNCONFIRMED
 
         remote = self._note(entry.key.id).get("remote")
-        reason = f"came from the shared remote {remote}, and nobody here confirmed it"
+        reason = f"came from {remote}, and nobody here confirmed it"
         if self.is_hidden(entry.key.id):
             reason = f"came from {remote} with a sync that was undone here"
         elif self.is_retracted(entry.key.id):
@@ -206,29 +208,45 @@ class Ledger:
 
         return not is_unconfirmed(entry), "late" not in self._note(entry.key.id)
 
-    def precedence(self, entry: Entry) -> tuple[tuple[bool, bool], str, EntryKey]:
-        """Return the place of an entry in a prompt that cannot hold all: by rank, then the newest."""
-        return self.rank(entry), entry.at, entry.key
-
     # What others brought, released and took away
 
     def note_arrivals(
         self,
         remote: str,
         entries: Iterable[Entry],
+        machine: str = "",
         *,
         waits: Callable[[Entry], bool] | None = None,
         late: bool = False,
     ) -> None:
-        """Note what a sync brings. With `waits` it is unconfirmed; `late` leaves a full store before what was there."""
+        """Note what a sync brings, of which machine. With `waits` it is unconfirmed; `late` leaves a full store first."""
         with self._changing() as notes:
             for entry in entries:
                 note = notes.setdefault(entry.key.id, {})
                 note.setdefault("remote", remote)
+                if machine:
+                    note.setdefault("machine", machine)
                 if waits is not None:
                     note["waits"] = bool(note.get("waits") or waits(entry))
                 if late:
                     note["late"] = True
+
+    def own_machines(self) -> frozenset[str]:
+        """The other machines of this person, by what a person said here."""
+        return frozenset(name.removeprefix(_OWN) for name in self._notes if name.startswith(_OWN))
+
+    def confirm_machine(self, machine: str, by: str) -> None:
+        """A person says that a machine is theirs: what it brought counts as confirmed, and so does what it brings."""
+        with self._changing() as notes:
+            notes[_OWN + machine] = {"by": by, "at": self._bundle.now()}
+            for note in notes.values():
+                if note.get("machine") == machine and "dropped" not in note and "hidden" not in note:
+                    note.pop("waits", None)
+
+    def disown_machine(self, machine: str) -> bool:
+        """A person says that a machine is not theirs; False where nobody had said that it is."""
+        with self._changing() as notes:
+            return notes.pop(_OWN + machine, None) is not None
 
     def keep_retracted(self, remote: str, names: Iterable[str]) -> None:
         """Note that others released these retractions: here they hold until a person says otherwise."""

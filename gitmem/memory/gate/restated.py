@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gitmem.text.keys import stretches
+from gitmem.text.keys import keys_of, stretches
 from gitmem.text.words import WORD, fold, roots
 
 if TYPE_CHECKING:
@@ -55,7 +55,11 @@ class Restatements:
             spans = [
                 (start, end)
                 for start, end in stretches(text)
-                if least and start >= answer.end() and len(said & _words(text[start:end])) >= least
+                if start >= answer.end()
+                and (
+                    (least and len(said & _words(text[start:end])) >= least)
+                    or self._completes(entry, asked, text[start:end])
+                )
             ]
             if spans:
                 yield entry, spans
@@ -70,6 +74,17 @@ class Restatements:
         others = (word for word in WORD.findall(fold(question)) if _words(word) - known)
         is_about = 2 * len(about) >= len(asked)
         return 1 if is_about and not any(self._index.knowledge_with(word, 1) for word in others) else 0
+
+    def _completes(self, entry: int, asked: frozenset[str], sentence: str) -> bool:
+        """Return whether a sentence has the words of an entry that a question leaves out, and no number of its own."""
+        known = {word for word in _words(self._texts[entry]) if not word.isdigit()}
+        answered = _words(sentence)
+        if not asked & known or not (answered & known) - asked:
+            return False
+        numbers = (
+            key for key in keys_of(sentence) - keys_of(self._texts[entry]) if any(map(str.isdigit, key))
+        )
+        return 4 * len((asked | answered) & known) >= 3 * len(known) and not any(numbers)
 
     def _said(self, entry: int) -> frozenset[str]:
         """Return the words of an entry, and of the user in the turns that wrote it."""

@@ -16,7 +16,6 @@ from gitmem.okf import layout
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.events import texts_of
 from gitmem.safety.verdict import Finding, Result, Scope, Verdict
-from gitmem.state import CACHE
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from gitmem.safety.scanner import Scanner
 
 
-_SCAN = "scan"
 _MOST_SCANNED = 10_000
 """Verdicts that are kept: some two megabytes."""
 # What parts the sections of a prompt block: an entry with it could begin a section of its own.
@@ -248,13 +246,3 @@ def _flagged_in(bundle: Bundle, path: str, data: bytes) -> Iterator[FlaggedEntry
 def _place_of(path: str, entry: Entry) -> str:
     name = entry.key.id[:12] if entry.key.space in ("§", "event") else entry.key.id
     return f"{path} ({name})" if name else path
-
-
-def is_scanned(bundle: Bundle) -> bool:
-    """Return whether the whole tree was found clean with the rules that hold here now."""
-    return bundle.state.read_json(CACHE, _SCAN).get("rules") == bundle.part(BundleScanner).scanner.fingerprint
-
-
-def note_scanned(bundle: Bundle) -> None:
-    """Remember that the whole tree was found clean with these rules."""
-    bundle.state.write_json(CACHE, {"rules": bundle.part(BundleScanner).scanner.fingerprint}, _SCAN)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedSkill, GitMemError
@@ -18,7 +18,7 @@ from gitmem.memory.retraction import retracted_units
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.files import open_file
 from gitmem.okf.skills import SKILL_FILE, stored
-from gitmem.safety.files import kind_of
+from gitmem.safety.files import judge_binary
 from gitmem.safety.verdict import Finding, Result, Verdict
 
 if TYPE_CHECKING:
@@ -45,26 +45,6 @@ FATES: Mapping[Tier, Mapping[Danger, Fate]] = {
     # It was imported, or pulled from a remote that others write to.
     "community": {"safe": "allow", "caution": "block", "dangerous": "block"},
 }
-_CATEGORIES = {
-    "concealment from the user": "injection",
-    "credential access": "credential exposure",
-    "delayed trigger": "injection",
-    "fake fence": "injection",
-    "false authority": "injection",
-    "flooding": "obfuscation",
-    "harmful request": "injection",
-    "instruction override": "injection",
-    "persistence and backdoors": "persistence",
-    "prompt extraction": "injection",
-    "promptware and C2": "network",
-    "role hijack": "injection",
-    "secret": "credential exposure",
-    "self-replicating note": "injection",
-    "statistics": "injection",
-    "structure": "injection",
-    "hidden text": "obfuscation",
-}
-"""What the scanner calls a finding in a note, as the guard calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,37 +87,31 @@ class Inspection:
         return tuple(one for one in self.findings if one.danger == self.danger)
 
 
+@dataclass(frozen=True)
 class SkillGuard:
     """Looks at the files of a skill for one change of a bundle."""
 
-    def __init__(
-        self,
-        bundle: Bundle,
-        tier: Tier,
-        *,
-        origin: Origin | None = None,
-        by_person: bool = False,
-    ) -> None:
-        self._bundle = bundle
-        self._tier = tier
-        self._origin = origin
-        self._by_person = by_person
+    bundle: Bundle
+    tier: Tier
+    _: KW_ONLY
+    origin: Origin | None = None
+    by_person: bool = False
 
     def inspect(self, files: Mapping[str, bytes]) -> Inspection:
         """Return what is said of the files, by their paths below `skills/`, in the form that agents have."""
-        admission = Admission(self._bundle, origin=self._origin, by_person=self._by_person)
+        admission = Admission(self.bundle, origin=self.origin, by_person=self.by_person)
         results: dict[str, Result] = {}
         findings: list[SkillFinding] = []
         marks: Mapping[str, str] = {}
         for path, data in files.items():
             text = text_of(data)
             if text is None:
-                result = binary_result(data)
+                result = judge_binary(data)
             else:
                 result = admission.judge_origin(text, admission.skill(text, path))
                 if path.endswith(f"/{SKILL_FILE}"):
                     marks = admission.skill_marks(text)
-            if not self._by_person and self._was_taken_back(path, data):
+            if not self.by_person and self._was_taken_back(path, data):
                 result = retracted_result(result, len(data))
             results[path] = result
             findings += [
@@ -153,13 +127,13 @@ class SkillGuard:
 
     def _was_taken_back(self, path: str, data: bytes) -> bool:
         with contextlib.suppress(GitMemError):  # what cannot be stored is refused elsewhere
-            return was_taken_back(self._bundle.tree(), path, stored(path, data))
+            return was_taken_back(self.bundle.tree(), path, stored(path, data))
         return False
 
     def admit(self, name: str, files: Mapping[str, bytes]) -> tuple[Inspection, tuple[str, ...]]:
         """Return what is said of the files, and the ids in quarantine of those that are held; raises where it is blocked."""
         found = self.inspect(files)
-        fate = found.fate(self._tier)
+        fate = found.fate(self.tier)
         if fate == "hold" and any(
             text_of(files[path]) is None for path, one in found.results.items() if one.findings
         ):
@@ -167,10 +141,10 @@ class SkillGuard:
         if fate == "block":
             raise BlockedSkill(name, found.danger, [str(one) for one in found.gravest])
         if fate == "allow":
-            if self._by_person and found.danger == "caution":
+            if self.by_person and found.danger == "caution":
                 self._accept(files, found)
             return found, ()
-        admission = Admission(self._bundle, origin=self._origin)
+        admission = Admission(self.bundle, origin=self.origin)
         texts = [
             (files[path].decode(), result, {"kind": "skill", "path": path})
             for path, result in found.results.items()
@@ -188,7 +162,7 @@ class SkillGuard:
             if one.verdict is not Verdict.ALLOW
         }
         judged = [entry_hash(one) for path, text in texts.items() if text for one in judged_texts(path, text)]
-        self._bundle.part(Ledger).release(judged, self._bundle.world.person or "human")
+        self.bundle.part(Ledger).release(judged, self.bundle.world.person or "human")
 
 
 def judged_texts(path: str, text: str) -> list[str]:
@@ -237,7 +211,7 @@ def was_taken_back(files: Files, path: str, data: bytes) -> bool:
 def judge_external(path: str, data: bytes) -> Danger:
     """Return what the shipped rules say of a file that is in no bundle."""
     text = text_of(data)
-    result = binary_result(data) if text is None else judge_skill(path, text)
+    result = judge_binary(data) if text is None else judge_skill(path, text)
     return DANGERS[result.verdict]
 
 
@@ -250,20 +224,7 @@ def text_of(data: bytes) -> str | None:
     return None if "\0" in text else text
 
 
-def binary_result(data: bytes) -> Result:
-    """Return what is said of a file that is no text, by what it begins with."""
-    kind = kind_of(data)
-    if kind.is_harmless:
-        return Result(Verdict.ALLOW)
-    severity = Verdict.BLOCK if kind.runs else Verdict.HOLD
-    finding = Finding(
-        f"file.{kind.name}", "execution" if kind.runs else "obfuscation", kind.reason, (0, 0), severity
-    )
-    return Result(severity, (finding,))
-
-
 def _located(path: str, text: str, found: Finding) -> SkillFinding:
     line = text.count("\n", 0, found.span[0]) + 1
-    category = _CATEGORIES.get(found.category, found.category)
     name = path.removeprefix("skills/")
-    return SkillFinding(name, line, found.rule, category, DANGERS[found.severity], found.reason)
+    return SkillFinding(name, line, found.rule, found.category, DANGERS[found.severity], found.reason)

@@ -16,12 +16,11 @@ since a person or an agent wrote it knowing that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gitmem.index.records import DEPRECATED
 from gitmem.memory.gate.restated import Restatements
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.layout import SESSION, USER_PROFILE
@@ -74,8 +73,8 @@ class _Fate:
     """Whether it is only what an agent saw, which is no knowledge."""
 
 
-class Standing:
-    """The standing of entries, for one answer. `scopes` are those that hold; none is all of them."""
+class Validity:
+    """Validity of texts, for one answer: what of each still holds. `scopes` are those that hold; none is all of them."""
 
     def __init__(
         self,
@@ -136,7 +135,7 @@ class Standing:
     def _gone(self, text: str, place: Place | None) -> list[tuple[_Fate, int, str]]:
         """The keys and quotes that a text may have of entries that hold no more, and held when it was written."""
         near = self._index.keys_near(tokens_of(text) | subject(text)) if self._has_keys else []
-        shared = Counter(word for _, word in near)
+        shared = Counter(word for _, word in near) if near else {}
         found = []
         for entry, word in near:
             # A name that many entries have is a word like another: none of them brought it.
@@ -151,8 +150,8 @@ class Standing:
 
     def _kept_out(self, text: str, place: Place | None) -> set[str]:
         """The keys and quotes that a text has of entries that are held, or that were rejected after it was written."""
-        tokens = tokens_of(text)
-        found = {(word, tip) for word, tip in self._held() if tokens_of(word) <= tokens}
+        tokens = tokens_of(text) if self._held_words else frozenset[str]()
+        found = {(word, tip) for word, tip in self._held_words if tokens_of(word) <= tokens}
         return {word for word, tip in found if place is None or not tip or self._is_before(place, tip)}
 
     def _is_before(self, place: Place, commit: str) -> bool:
@@ -244,7 +243,7 @@ class Standing:
             known = self._turns[turn] = any(
                 not fate.holds and fate.left and not self._successor(fate) and self._counts(turn, commit)
                 for fate, commit in gone
-            ) or any(self._counts(turn, commit) for commit in self._index.undone(turn))
+            ) or any(self._counts(turn, commit) for commit in self._undone.get(turn, ()))
         return known
 
     def _counts(self, turn: str, commit: str) -> bool:
@@ -255,6 +254,14 @@ class Standing:
         )
 
     # Entries
+
+    @cached_property
+    def _held_words(self) -> Sequence[tuple[str, str]]:
+        return self._held()
+
+    @cached_property
+    def _undone(self) -> Mapping[str, Sequence[str]]:
+        return self._index.undone()
 
     @cached_property
     def _has_keys(self) -> bool:
@@ -303,7 +310,7 @@ class Standing:
         )
 
     def _holds(self, span: Span) -> bool:
-        if span.to_seq is not None or span.trust <= DEPRECATED:
+        if span.to_seq is not None or span.deprecated:
             return False
         if span.type == "decision":  # the event; whether it holds its concept says
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -74,14 +74,13 @@ def digest(bundle: Bundle, since: datetime, until: datetime) -> Digest:
     entries = [one for one in history.log(start=new) if first <= one.commit.committer.time <= last]
     net = history.between(old, new).learned
     authors = _authors(history, entries)
-    back = list(_taken_back(history, entries))
-    gone = {(one.item.path, one.item.key) for one in back}
+    gone = _taken_back(history, entries)
     news = [
         News(_topic(item), item, authors.get((item.path, item.key)))
         for item in net.items
-        if not (item.op == "remove" and (item.path, item.key) in gone)
+        if (item.path, item.key) not in gone or item.op != "remove"
     ]
-    ordered = sorted([*news, *back], key=lambda one: (TOPICS.index(one.topic), one.time))
+    ordered = sorted([*news, *gone.values()], key=lambda one: (TOPICS.index(one.topic), one.time))
     restores = tuple(entry for entry in reversed(entries) if entry.kind == "restore")
     reviewed = tuple(entry for entry in reversed(entries) if (entry.source or "").startswith(RELEASED))
     return Digest(since, until, tuple(ordered), restores, reviewed, _waiting(bundle), net.record)
@@ -108,16 +107,18 @@ def _authors(history: History, entries: Sequence[LogEntry]) -> dict[_Place, LogE
     return found
 
 
-def _taken_back(history: History, entries: Sequence[LogEntry]) -> Iterator[News]:
-    """Yield what reverts took out, unless they were taken back themselves."""
+def _taken_back(history: History, entries: Sequence[LogEntry]) -> dict[_Place, News]:
+    """Return what reverts took out, each once by the last of them, unless they were taken back themselves."""
     undone: set[str] = set()
+    found: dict[_Place, News] = {}
     for entry in entries:
         if entry.id in undone or entry.kind != "revert":
             continue
         undone.update(entry.trailers.get("Reverts", ()))
         for item in history.knowledge_of([entry.commit]).learned.items:
             if item.op == "remove":
-                yield News("Taken back", item, entry)
+                found.setdefault((item.path, item.key), News("Taken back", item, entry))
+    return found
 
 
 def _topic(item: LearnedItem) -> str:

@@ -13,8 +13,7 @@ from gitmem.git import commit_graph as graph
 from gitmem.git.message import kind_of, trailer_value, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
-from gitmem.git.tree import Tree
-from gitmem.git.tree_diff import TreeDiff
+from gitmem.git.tree import Tree, TreeDiff
 from gitmem.memory.provenance import Provenance
 from gitmem.okf.plain import Printed, brief, plain
 
@@ -288,10 +287,7 @@ class History:
 
     def sides(self, commit: Commit) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """The files that a commit changed, as they were before and after it."""
-        return self.sides_between(self.before(commit), commit.oid)
-
-    def sides_between(self, old: Oid | None, new: Oid) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """The files that differ between two commits, as they were before and after."""
+        old, new = self.before(commit), commit.oid
         return _apart(self._sides(self._repository.tree(old), self._repository.tree(new)))
 
     def _sides(self, old: Tree, new: Tree, path: str = "", *, knowledge: bool = False) -> Sides:

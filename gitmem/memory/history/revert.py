@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import TakesMuch, UnknownRevision, UsageError
+from gitmem.errors import UnknownRevision, UsageError
 from gitmem.git.commit_graph import is_ancestor, only_in
 from gitmem.git.message import Message, kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
@@ -21,7 +21,6 @@ from gitmem.memory.log_page import fact_line, since_pages
 from gitmem.memory.origin import Origin
 from gitmem.memory.provenance import Provenance
 from gitmem.memory.retraction import is_retracted, retracted_units, says_retracted
-from gitmem.memory.snapshots import Snapshots
 from gitmem.notices import Notice
 from gitmem.okf import layout, pages
 from gitmem.okf.comparison import compare
@@ -42,8 +41,6 @@ _OWN_LINES = ("session:", "plan:", "skill:")
 """How the ids of lines begin that a commit writes about itself; others are about events and facts."""
 _OLD_LINES = ("restore", "revert", "merge", "import")
 """Kinds of commits that may have taken lines out of log.md."""
-_WORTH_ASKING = 5
-"""Entries: with fewer, more than half is an everyday change."""
 _AFTER_A_SYNC = ("merge", "archive")
 """Kinds of the commits with one parent that a sync makes when all is joined."""
 IMPORT_RUN = "import-run:"
@@ -114,14 +111,13 @@ class Undo:
         what: str = "",
         picks: Mapping[Oid, frozenset[Place]] = _ALL,
         within: Callable[[str], bool] | None = None,
-        marks_all: bool = False,
     ) -> Reverted:
         """The inverse of these commits (newest first), laid over the present as one commit.
 
         `picks` names the entries of a commit that are meant, where not all are; `within` says which files are. Entries
         they added go, entries they removed come back, entries they changed go back unless someone changed them since.
-        What goes is retracted, so that no merge brings it back. With `marks_all` the new commit names also those of which
-        only a part was meant.
+        What goes is retracted, so that no merge brings it back. Without `retracting` the new commit names also those of
+        which only a part was meant.
         """
         commits = [commit for commit in commits if commit.parents]  # the first one is the bundle itself
         if not commits:
@@ -153,7 +149,7 @@ class Undo:
             changes = edits.changes()
             if not changes:  # pages that gitmem makes are not worth a commit of their own
                 return None
-            reverts = tuple(commit.oid for commit in (commits if marks_all else whole))
+            reverts = tuple(commit.oid for commit in (whole if retracting else commits))
             return Message("revert", what or _subject(commits), {"Reverts": reverts})
 
         published = None
@@ -163,25 +159,13 @@ class Undo:
             published = self._bundle.commit(work, purpose="revert", origin=origin)
         return Reverted(tuple(commits), tuple(changes), tuple(kept), published, dry_run=dry_run)
 
-    def undo(self, *, origin: Origin, dry_run: bool = False, much: bool = False) -> Reverted:
-        """Take back the last change that was not taken back already, whatever it was.
-
-        A sync whose undo would take more than half of the memory is taken back only if `much` is fine.
-        """
+    def undo(self, *, origin: Origin, dry_run: bool = False) -> Reverted:
+        """Take back the last change that was not taken back already, whatever it was."""
         change = next(self.undoable(), None)
         if change is None:
             raise UnknownRevision("Nothing to undo.")
         origin = replace(origin, source=_UNDO)
-        if change.moves and not (much or dry_run):
-            self._refuse_much(self._take_back(change, origin, dry_run=True))
-        last = [
-            one.name
-            for one in self._bundle.part(Snapshots).all(automatic=False)
-            if one.commit == self._bundle.tip
-        ]
         done = self._take_back(change, origin, dry_run=dry_run)
-        if last and not dry_run:
-            self._bundle.report(Notice("snapshot-stays", last[-1]))
         if not done.changes:  # to anybody else it is worth an undo
             raise UsageError(
                 f"A person made the last change ({change.what}), and an agent does not bring back what a person removed.",
@@ -206,7 +190,6 @@ class Undo:
             retracting=False,
             what=f"undo {change.what}",
             within=_is_known if change.entry.kind in _RECORDING else None,
-            marks_all=True,
         )
 
     def _hide(self, change: Undoable, *, dry_run: bool) -> Reverted:
@@ -320,18 +303,6 @@ class Undo:
             if path.startswith("retractions/") and path not in edits and (was := edits.tip.read(path)):
                 edits.put(path, was)
                 admission.release_retraction(path)
-
-    def _refuse_much(self, wanted: Reverted) -> None:
-        """Refuse an undo that takes more than half of a memory which is worth the name."""
-        tree = self._bundle.tree()
-        gone = sum(change.op == "remove" and change.key.space == "§" for change in wanted.changes)
-        files = [open_file(path, tree.read(path)) for path, _ in tree.files() if path.startswith("memories/")]
-        held = sum(len(file.holding("§").entries) for file in files if file.kind == "curated")
-        if held >= _WORTH_ASKING and gone * 2 > held:
-            raise TakesMuch(
-                f"This undo would take {gone} of the {held} entries of this memory.",
-                hint="Look at `gitmem undo --dry-run`; if that is meant, give --yes.",
-            )
 
     def redo(self, *, origin: Origin, dry_run: bool = False) -> Reverted:
         """Take back the last undo: what it took back comes again, as a new commit.
@@ -532,7 +503,7 @@ class _Inverse:
 
     def _write(self, file: EntryFile) -> None:
         # A § file that was not there before is not left behind empty.
-        gone = not file.units and self._edits.began_without(file.path)
+        gone = not file.units and file.path not in self._edits.tip
         self._edits.write(file.path, None if gone else file.render())
 
 

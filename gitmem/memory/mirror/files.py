@@ -65,9 +65,8 @@ class SkillDirectory(Mirror):
         """Other files that a look depends on."""
         return ()
 
-    def _begin(self, kind: str) -> int:  # noqa: ARG002
-        """Prepare the comparison of files; return the number of commits that made."""
-        return 0
+    def _begin(self) -> None:
+        """Prepare the comparison of files."""
 
     def _written(self) -> None:
         """Files of the directory were written."""
@@ -79,7 +78,7 @@ class SkillDirectory(Mirror):
         return [*map(stamp, [*files.values(), *self._beside()])], self._bundle.tree().entry(ROOT)
 
     def _compare(self, done: Looked, kind: str) -> None:
-        done.taken += self._begin(kind)
+        self._begin()
         note = self._note()
         base, held = texts_in(note.get("files")), texts_in(note.get("held"))
         files, alone = self._directory()
@@ -88,9 +87,8 @@ class SkillDirectory(Mirror):
         ours = self._here(alone)
         here = {name: _hash(found) for name, found in ours.items()}
         both = conflicts(base, here, there)
-        for skill, names in by_skill(
-            one for one in incoming(base, here, there) if _is_ours(one, alone)
-        ).items():
+        arrived = by_skill(one for one in incoming(base, here, there) if _is_ours(one, alone))
+        for skill, names in arrived.items():
             batch = {name: data.get(name) for name in names}
             origin = self._origin_of(skill, batch)
             admitted = self._admitted(skill, batch, held, origin or self._nobody())
@@ -101,16 +99,13 @@ class SkillDirectory(Mirror):
                 continue
             kept = {name: ours[name] for name in names if name in both}
             done.taken += self._take_in(skill, admitted, kept, kind, origin or self._nobody())
-            base = {
-                **{name: value for name, value in base.items() if name not in names},
-                **_only(there, names),
-            }
+            _put(base, there, names)
         ours = self._here(alone)
         here = {name: _hash(found) for name, found in ours.items()}
         for name in outgoing(base, here, there):
             if _is_ours(name, alone) and self._write(name, ours.get(name)):
                 done.written.append(name)
-                there = {**{one: value for one, value in there.items() if one != name}, **_only(here, [name])}
+                _put(there, here, [name])
         new = {"files": agreed(base, here, there), "held": held}
         self._agree(note, {**note, **new})
         if done.written:
@@ -262,8 +257,11 @@ def _is_ours(name: str, alone: Collection[str]) -> bool:
     return not any(name == skill or name.startswith(skill + "/") for skill in alone)
 
 
-def _only(units: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    return {name: units[name] for name in names if name in units}
+def _put(units: dict[str, str], other: Mapping[str, str], names: Collection[str]) -> None:
+    """Give some units the values that they have elsewhere."""
+    for name in names:
+        units.pop(name, None)
+        units |= {name: other[name]} if name in other else {}
 
 
 def _beside_name(skill: str, name: str, data: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,15 +14,12 @@ from gitmem.files import read_file, replacement
 from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.archive import lay_evicted
-from gitmem.memory.curated.contests import uncontested
-from gitmem.memory.curated.store import CuratedStore
-from gitmem.memory.curated.user_profile import add_to_profile
+from gitmem.memory.curated.prompt_block import for_agents
+from gitmem.memory.curated.store import CuratedStore, add_to_profile
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Admitted, Held, redacted
-from gitmem.memory.gate.egress import Egress
-from gitmem.memory.gate.ledger import Ledger
 from gitmem.memory.gate.marks import UNCONFIRMED, marks_of
 from gitmem.memory.mirror.changes import HostChange, Report, changes, plain
-from gitmem.memory.mirror.mirror import Looked, Mirror, stamp
+from gitmem.memory.mirror.mirror import Looked, Mirror
 from gitmem.memory.origin import source_trailer
 from gitmem.memory.retraction import is_retracted
 from gitmem.notices import Notice
@@ -30,7 +27,6 @@ from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
 from gitmem.safety.verdict import Verdict
-from gitmem.state import LEDGER
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -45,8 +41,6 @@ HOST_FILE = "host file"
 PATIENCE = 2.0
 """How long a change without a report waits for one: the host writes the file first and reports then."""
 _TRIES = 8
-# Entries that did not fit come back only while the agent keeps this much of the store free for itself.
-_ROOMY = 0.8
 
 Lock = Callable[[str], AbstractContextManager[None]]
 """The host's own lock around a write of a file."""
@@ -79,43 +73,38 @@ def _key(text: str) -> str:
 
 
 class Sections(Mirror):
-    """One § file of a host.
-
-    `reports` gives the writes that the host reported, `lock` is the host's own lock, `now` the clock that file times go by.
-    """
+    """One § file of a host, with the host's own lock."""
 
     def __init__(
-        self,
-        bundle: Bundle,
-        target: Target,
-        directory: str,
-        *,
-        limit: int,
-        enforce: bool,
-        reports: Callable[[], Sequence[Report]],
-        lock: Lock,
-        now: Callable[[], float],
+        self, bundle: Bundle, target: Target, directory: str, *, limit: int, enforce: bool, lock: Lock
     ) -> None:
         super().__init__(bundle, f"hermes-{target}")
-        self.patience = PATIENCE
         self.target = target
         self._file = NAMES[target]
         self._path = os.path.join(directory, self._file)
-        self._limit = limit
-        self._enforce = enforce
-        self._reports = reports
-        self._lock = lock
-        self._now = now
+        self._limit, self._enforce, self._lock = limit, enforce, lock
+        self._told: Sequence[Report] = ()
+        self._patience, self._now = PATIENCE, 0.0
         self._unexplained_since = 0.0
-        self._order: list[str] = []
-        """The keys of the file's entries in their order, for what is stored of them."""
         self._held: dict[str, Result] = {}
         self._refused: dict[str, None] = {}
 
-    def unused(self, told: Sequence[Report]) -> list[Report]:
-        """Those of the reports that are of this file, and that no look has used yet."""
+    def prepare(self, told: Sequence[Report], *, patience: float, now: float) -> None:
+        """Set what the host reported of its writes, and how long a change without a report waits for one.
+
+        `now` is by the clock that file times go by.
+        """
+        self._told, self._patience = [one for one in told if one.target == self.target], patience
+        self._now = now
+
+    @property
+    def begun(self) -> str:
+        """The moment of the first write that no look has used."""
+        return min((report.at for report in self._unused()), default="")
+
+    def _unused(self) -> list[Report]:
         used = self.used()
-        return [one for one in told if one.target == self.target and one.number > used.get(one.journal, 0)]
+        return [one for one in self._told if one.number > used.get(one.journal, 0)]
 
     def used(self) -> dict[str, int]:
         """The number up to which no look needs the reports any more, by journal."""
@@ -124,13 +113,6 @@ class Sections(Mirror):
         return {str(name): number for name, number in found if isinstance(number, int)}
 
     # Both sides
-
-    def _glance(self) -> object:
-        tree, store = self._bundle.tree(), self._bundle.part(CuratedStore)
-        looked_at = (*store.paths(self.target), "retractions", layout.CONFIG_SCANNER)
-        stamps = [stamp(path) for path in (self._path, self._bundle.state.path(LEDGER))]
-        told = [(one.journal, one.number, one.is_open) for one in self._reports()]
-        return [*map(tree.entry, looked_at)], stamps, told
 
     def _compare(self, done: Looked, kind: str) -> None:
         try:
@@ -144,19 +126,13 @@ class Sections(Mirror):
 
     def _compared(self, done: Looked, kind: str) -> bool:
         """Take in and write; False where the host was faster, and everything is to be looked at again."""
-        # The host writes the file before it reports: with this order every report that is read here has
-        # its change in the file, and each is used by one look and no other.
-        told = [one for one in self._reports() if one.target == self.target]
         data = self._read()
         note = self._note()
-        omitted = note.get("omitted")
-        known = frozenset(map(str, omitted)) if isinstance(omitted, list) else frozenset()
         base = parse(str(note.get("text", "")).encode(), self._file)
         present = parse(data or b"", self._file)
         waiting: list[HostChange] = []
-        self._order = [_key(text) for text in present]
         if present != base:
-            found = changes(list(map(redacted, base)), list(map(redacted, present)), self.unused(told))
+            found = changes(list(map(redacted, base)), list(map(redacted, present)), self._unused())
             young = self._too_young(found)
             done.waiting = done.waiting or bool(young)
             # The sources of an entry are known when its turn is over; the end of the turn compares again.
@@ -164,7 +140,7 @@ class Sections(Mirror):
             found = [change for change in found if change not in waiting]
             done.taken += self._take_in(found, kind, of=len(base))
         base = _agreed(base, present, waiting)
-        wanted, left_out = self._wanted(base, present, known, {_key(one.new) for one in waiting if one.new})
+        wanted = self._wanted(base, present, {_key(one.new) for one in waiting if one.new})
         if wanted is not None:
             new = render(wanted)
             if not self._write(data, new):
@@ -172,20 +148,19 @@ class Sections(Mirror):
             done.written.append(self._file)
             data, base = new, _agreed(base, wanted, waiting)
         exact = data or b"" if not waiting else render(base)
-        used = _used_up(told, waiting)
-        self._agree(note, {"text": exact.decode(), "omitted": sorted(left_out), "used": used})
+        self._agree(note, {"text": exact.decode(), "used": _used_up(self._told, waiting)})
         return True
 
     def _too_young(self, found: Sequence[HostChange]) -> list[HostChange]:
         """Changes without a report that may still get one, for a while after the first of them was seen."""
-        now, age = self._now(), 0.0
+        now, age = self._now, 0.0
         with contextlib.suppress(OSError):
             # Of a file that was deleted (`hermes memory reset`) its directory knows when.
             path = self._path if os.path.exists(self._path) else os.path.dirname(self._path)
             age = now - os.stat(path).st_mtime
         unexplained = [one for one in found if one.report is None]
         self._unexplained_since = (self._unexplained_since or now) if unexplained else 0.0
-        return unexplained if max(age, now - self._unexplained_since) < self.patience else []
+        return unexplained if max(age, now - self._unexplained_since) < self._patience else []
 
     # Into the bundle
 
@@ -230,7 +205,7 @@ class Sections(Mirror):
         at = report.at if report else self._bundle.now()
 
         def work(edits: Edits) -> Message | None:
-            lay = _Lay(self._bundle, edits, self.target, origin, at, self._order)
+            lay = _Lay(self._bundle, edits, self.target, origin, at)
             what = [said for change in batch if (said := lay.lay(change))]
             self._held |= lay.held
             self._refused |= lay.refused
@@ -256,12 +231,12 @@ class Sections(Mirror):
     # Back to the host
 
     def _wanted(
-        self, base: Sequence[str], present: Sequence[str], omitted: Collection[str], waiting: Collection[str]
-    ) -> tuple[list[str] | None, set[str]]:
-        """The host's file as the bundle wants it (None: as it is), and the entries that have no room there.
+        self, base: Sequence[str], present: Sequence[str], waiting: Collection[str]
+    ) -> list[str] | None:
+        """The host's file as the bundle wants it; None: as it is.
 
-        It has the entries that may be shown here, within the host's limit. What the host has and the bundle cannot
-        take stays as it is, unless `enforce` takes out what the scanner flags; what was retracted goes.
+        It has the entries that may be shown here, new ones within the host's limit. What the host has and the bundle
+        cannot take stays as it is, unless `enforce` takes out what the scanner flags; what was retracted goes.
         """
         visible = self._visible()
         own = {_key(text): text for text in present}
@@ -271,30 +246,20 @@ class Sections(Mirror):
             for key, text in own.items()
             if key not in visible and (key in waiting or self._is_foreign(text))
         ]
-        kept = [key for key in own if key in visible]
-        gone = len(own) - len(foreign) - len(kept)
-        fresh = [key for key in visible if key not in own and key not in agreed and key not in omitted]
-        texts = {key: own.get(key, entry.text) for key, entry in visible.items()}
-        precedence = self._bundle.part(Ledger).precedence
-        ranked = sorted(visible, key=lambda key: precedence(visible[key]), reverse=True)
-        chosen = _fitting(ranked, texts, {*kept, *fresh}, self._limit, foreign) if fresh else set(kept)
-        if gone or fresh:
-            spare = {key for key in visible if key in omitted and key not in own}
-            roomy = int(self._limit * _ROOMY)
-            chosen |= _fitting(ranked, texts, chosen | spare, roomy, foreign, chosen)
-        # What is in the base and not in the file is the host's removal on its way, no lack of room.
-        left_out = {key for key in visible if key not in chosen and (key in kept or key not in agreed)}
-        if not (gone or chosen != set(kept)):
-            return None, left_out
-        return [texts[key] for key in visible if key in chosen] + foreign, left_out
+        chosen = {key: own[key] for key in visible if key in own}
+        used = len(DELIMITER.join([*foreign, *chosen.values()]))
+        stays = len(chosen) + len(foreign) == len(own)
+        # What is in the base and not in the file is the host's removal on its way.
+        for key in (one for one in visible if one not in own and one not in agreed):
+            text = visible[key].text
+            cost = len(text) + (len(DELIMITER) if used else 0)
+            if used + cost <= self._limit:
+                chosen[key], used, stays = text, used + cost, False
+        return None if stays else [*(chosen[key] for key in visible if key in chosen), *foreign]
 
     def _visible(self) -> dict[str, Entry]:
         """The entries that may be in a prompt on this machine, shared ones first, by their key."""
-        entries = self._bundle.part(CuratedStore).entries(self.target)
-        passed = Egress(self._bundle).curated(entries, self._bundle.tree())
-        allowed = {entry.key for entry, result in passed if result.verdict is Verdict.ALLOW}
-        shown = uncontested([entry for entry, _ in passed])
-        return {_key(entry.text): entry for entry in shown if entry.key in allowed}
+        return {_key(entry.text): entry for entry in for_agents(self._bundle, self.target)}
 
     def _is_foreign(self, text: str) -> bool:
         """Return whether the host's entry is one that the bundle keeps out, and that stays the host's own affair."""
@@ -310,6 +275,12 @@ class Sections(Mirror):
     # Disk
 
     def _read(self) -> bytes | None:
+        real, directory = os.path.realpath(self._path), os.path.dirname(self._path)
+        inside = (os.path.realpath(directory), os.path.realpath(os.path.dirname(directory)))
+        if not any(real.startswith(place + os.sep) for place in inside):
+            raise InvalidContent(
+                f"{self._file} is a link out of the agent's home: put the file itself there."
+            )
         try:
             return read_file(self._path)
         except OSError as error:
@@ -317,7 +288,7 @@ class Sections(Mirror):
 
     def _write(self, old: bytes | None, new: bytes) -> bool:
         """Put the new file in the old one's place, under the host's lock; False where the host changed it."""
-        # The host follows links too, so that a linked file stays linked.
+        # The host follows links too, so that a file that is linked inside its home stays linked.
         path = os.path.realpath(self._path)
         try:
             with replacement(path, new, mode=0o600) as put, self._lock(self._path):
@@ -334,12 +305,9 @@ class Sections(Mirror):
 class _Lay:
     """Changes of one host file laid over the edits of one commit."""
 
-    def __init__(
-        self, bundle: Bundle, edits: Edits, target: Target, origin: Origin, at: str, order: Sequence[str]
-    ) -> None:
+    def __init__(self, bundle: Bundle, edits: Edits, target: Target, origin: Origin, at: str) -> None:
         self._edits = edits
         self._at = at
-        self._order = order
         self._admission = Admission(bundle, edits, origin=origin)
         store = bundle.part(CuratedStore)
         self._target, self._limit = target, store.limit(target) if store.is_bounded(target) else 0
@@ -363,8 +331,7 @@ class _Lay:
             return ""  # what it was to replace stays until a person has looked
         if where and isinstance(found, Admitted):
             file = self._files[where]
-            file = file.replace(name, found.text, file.next_at(self._at), **found.marks)
-            self._files[where] = file.placed(entry_hash(found.text), self._order)
+            self._files[where] = file.replace(name, found.text, file.next_at(self._at), **found.marks)
             return f"replace {change.old} by {found.text}"
         if where and old is not None:
             self._files[where] = self._files[where].remove(name)
@@ -376,8 +343,7 @@ class _Lay:
             file.get(entry_hash(found.text)) for file in self._files.values()
         ):
             file = self._files[self._shared]
-            file = file.add(found.text, file.next_at(self._at), **found.marks)
-            self._files[self._shared] = file.placed(entry_hash(found.text), self._order)
+            self._files[self._shared] = file.add(found.text, file.next_at(self._at), **found.marks)
             return f"add {found.text}"
         return ""
 
@@ -425,24 +391,3 @@ def _used_up(told: Sequence[Report], waiting: Sequence[HostChange]) -> dict[str,
         if one.journal not in is_open:
             used[one.journal] = one.number
     return used
-
-
-def _fitting(
-    ranked: Sequence[str],
-    texts: Mapping[str, str],
-    wanted: Collection[str],
-    limit: int,
-    foreign: Sequence[str],
-    already: Iterable[str] = (),
-) -> set[str]:
-    """The entries that fit beside what the host keeps for itself, the first of `ranked` first."""
-    chosen = set(already)
-    used = len(DELIMITER.join([*foreign, *(texts[key] for key in chosen)]))
-    for key in ranked:
-        if key in chosen or key not in wanted:
-            continue
-        cost = len(texts[key]) + (len(DELIMITER) if used else 0)
-        if used + cost <= limit:
-            chosen.add(key)
-            used += cost
-    return chosen

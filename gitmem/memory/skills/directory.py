@@ -33,6 +33,16 @@ def is_looked_into(name: str) -> bool:
     return not name.startswith(".") and name not in LEFT_OUT
 
 
+def skills_below(top: str) -> Iterator[tuple[str, str]]:
+    """The category and the directory of each skill below a directory; what lies below one belongs to it."""
+    for directory, below, names in os.walk(top):
+        below[:] = sorted(filter(is_looked_into, below))
+        if SKILL_FILE in names and directory != top:
+            below[:] = []
+            category = os.path.relpath(os.path.dirname(directory), top).replace(os.sep, "/")
+            yield "" if category == os.curdir else category, directory
+
+
 def files_below(directory: str, *, strict: bool = True) -> Iterator[str]:
     """The files below a directory, without hidden ones; a link is left out, or with `strict` an error."""
     for current, below, names in os.walk(directory):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher, unified_diff
+import re
+from difflib import get_close_matches
+from itertools import islice
 
 from gitmem.errors import InvalidContent, UsageError
+from gitmem.okf.plain import shortened
 
 _NEAR = 3
 _LIKE = 0.6
@@ -38,34 +41,15 @@ def patched(text: str, old: str, new: str, *, every: bool = False, where: str = 
     )
 
 
-def readable_diff(before: str, after: str, name: str) -> str:
-    """Return what changed in a text, line by line with three lines around it."""
-    old, new = before.splitlines(), after.splitlines()
-    return "\n".join(unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm=""))
-
-
 def _lines_of(text: str, old: str) -> list[int]:
-    found: list[int] = []
-    place = text.find(old)
-    while place >= 0 and len(found) < 2 * _NEAR:
-        found.append(text.count("\n", 0, place) + 1)
-        place = text.find(old, place + len(old))
-    return found
+    places = islice(re.finditer(re.escape(old), text), 2 * _NEAR)
+    return [text.count("\n", 0, place.start()) + 1 for place in places]
 
 
 def _near(text: str, old: str) -> list[tuple[int, str]]:
-    """The passages of as many lines that are most like it, with the lines they begin in."""
-    wanted = old.strip("\n").split("\n")
-    matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(" ".join(wanted[0].split())[:400])
-    found: list[tuple[float, int, str]] = []
+    """The lines that are most like the first one of it, with their numbers: whole passages would take too long."""
+    lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n")[:_LINES], 1):
-        # The first line decides: to compare whole passages would take as long as the file is.
-        matcher.set_seq1(" ".join(line.split())[:400])
-        if line.strip() and matcher.real_quick_ratio() >= _LIKE and matcher.quick_ratio() >= _LIKE:
-            likeness = matcher.ratio()
-            if likeness >= _LIKE:
-                shown = line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
-                found.append((likeness, number, shown))
-    best = sorted(found, key=lambda one: (-one[0], one[1]))[:_NEAR]
-    return [(number, shown) for _, number, shown in best]
+        lines.setdefault(" ".join(line.split())[:400], number)
+    wanted = " ".join(old.strip("\n").split("\n")[0].split())[:400]
+    return [(lines[line], shortened(line, _SHOWN)) for line in get_close_matches(wanted, lines, _NEAR, _LIKE)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 _HEAD = "<available_skills>"
 _FOOT = "</available_skills>"
-_SHORTEST = 40
-"""Characters of a description below which names alone are listed."""
 
 
 class PromptIndex:
@@ -24,29 +23,21 @@ class PromptIndex:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._clean: dict[tuple[str, str], str | None] = {}
-        self._made: tuple[object, str] = ((), "")
 
     def __call__(self, skills: Sequence[Skill], budget: int) -> str:
         """The block, empty where there is no skill; longer descriptions are cut first, then left out, then skills."""
-        key = (tuple(skills), budget)
-        if key != self._made[0]:
-            self._made = key, self._block(skills, budget)
-        return self._made[1]
+        rows = sorted((one.category, one.name, said) for one, said in self._shown(skills))
+        for longest in (1024, 240, 120, 60, 40, 0):
+            block = _rendered(rows, longest) if rows else ""
+            if len(block) <= budget:
+                return block
+        sizes = range(1, len(rows))
+        most = bisect_right(sizes, budget, key=lambda size: len(_rendered(rows[:size], 0, len(rows) - size)))
+        return _rendered(rows[:most], 0, len(rows) - most) if most else ""
 
     def rows(self, skills: Sequence[Skill]) -> list[tuple[str, str]]:
         """Category and name of each skill that an agent may be told of, with its description."""
         return [(one.title, said) for one, said in self._shown(skills)]
-
-    def _block(self, skills: Sequence[Skill], budget: int) -> str:
-        rows = [(one.category, one.name, said) for one, said in self._shown(skills)]
-        if not rows:
-            return ""
-        rows.sort()
-        for longest in (1024, 240, 120, 60, _SHORTEST, 0):
-            block = _rendered(rows, longest)
-            if len(block) <= budget:
-                return block
-        return _cut(rows, budget)
 
     def _shown(self, skills: Sequence[Skill]) -> list[tuple[Skill, str]]:
         """The skills that agents may read, each with its description."""
@@ -80,15 +71,3 @@ def _rendered(rows: Sequence[tuple[str, str, str]], longest: int, left_out: int 
     if left_out:
         lines.append(f"({left_out} more: list them by category)")
     return "\n".join([*lines, _FOOT])
-
-
-def _cut(rows: Sequence[tuple[str, str, str]], budget: int) -> str:
-    """As many names as there is room for, and how many are not listed."""
-    low, high = 0, len(rows)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if len(_rendered(rows[:middle], 0, len(rows) - middle)) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return _rendered(rows[:low], 0, len(rows) - low) if low else ""

@@ -7,16 +7,19 @@ what is dangerous is refused, and then nothing at all is changed.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches, unified_diff
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from gitmem.errors import BundleBusy, InvalidContent, Refused, TooLarge, UnknownRevision
+from gitmem.errors import BundleBusy, InvalidContent, Refused, TooLarge, UnknownRevision, UsageError
 from gitmem.git.message import Message
+from gitmem.git.revisions import did_you_mean
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.gate.skill_guard import SkillGuard, text_of, was_taken_back
 from gitmem.memory.skills.catalog import Catalog, Skill
-from gitmem.memory.skills.patch import patched, readable_diff
+from gitmem.memory.skills.patch import patched
 from gitmem.okf import skills as form
 from gitmem.okf.files import open_file
 from gitmem.okf.frontmatter import plain_newlines
@@ -175,10 +178,7 @@ class Skills:
 
     def categories(self, *, platform: str = "") -> Mapping[str, int]:
         """The categories, each with how many skills it has; the empty one is of those that are in none."""
-        found: dict[str, int] = {}
-        for one in self.list(platform=platform):
-            found[one.category] = found.get(one.category, 0) + 1
-        return dict(sorted(found.items()))
+        return dict(sorted(Counter(one.category for one in self.list(platform=platform)).items()))
 
     def get(self, name: str, *, external: bool = True) -> Skill:
         """A skill by its name, or by category and name."""
@@ -186,8 +186,6 @@ class Skills:
         known = self.list() if external else self._catalog.of_bundle()
         found = [one for one in known if wanted in (one.name, one.title)]
         if not found:
-            from difflib import get_close_matches
-
             near = get_close_matches(wanted.rpartition("/")[2], [one.name for one in known], _NEAR)
             raise UnknownRevision(
                 f"There is no skill {name[:80]!r}.",
@@ -219,9 +217,16 @@ class Skills:
 
     def used(self, name: str, outcome: str, note: str = "", *, session: str = "") -> str:
         """Note that a skill was used and how that went (`ok`, `failed`), as an event of a session; gives its id."""
-        from gitmem.memory.skills.usage import record_use
+        from gitmem.memory.capture.recorder import SKILL_USE
+        from gitmem.memory.capture.recording import Recording
+        from gitmem.memory.skills.usage import OUTCOMES
 
-        return record_use(self._bundle, self.get(name).name, outcome, note, session=session)
+        if outcome not in OUTCOMES:
+            raise UsageError(f"An outcome is {' or '.join(OUTCOMES)}, not {outcome!r}.")
+        fields: dict[str, object] = {"skill": self.get(name).name, "outcome": outcome}
+        if note := Admission(self._bundle).note(" ".join(note.split())):
+            fields["note"] = note
+        return self._bundle.part(Recording).record(SKILL_USE, session, fields)
 
     def usage(self) -> Uses:
         """Return how often each skill was used, how that went, and which one needs a patch."""
@@ -320,17 +325,15 @@ class Skills:
                 raise InvalidContent(
                     f"There is a skill {name} already, in {one.root}.", hint="Edit or patch that one."
                 )
-        above = root.split("/")
-        for depth in range(2, len(above)):
-            directory = "/".join(above[:depth])
-            entry = edits.tip.entry(directory)
-            if entry is not None and not entry.is_directory:
+            if root.startswith(f"{one.root}/"):
+                raise InvalidContent(f"{one.root} is a skill, and so it is no category.")
+        above = root
+        while (above := above.rpartition("/")[0]) != ROOT:
+            if (entry := edits.tip.entry(above)) is not None and not entry.is_directory:
                 raise InvalidContent(
-                    f"The category {above[depth - 1]} cannot be made: {directory} is a file."
+                    f"The category {above.rpartition('/')[2]} cannot be made: {above} is a file."
                 )
-            if f"{directory}/{SKILL_FILE}" in edits:
-                raise InvalidContent(f"{directory} is a skill, and so it is no category.")
-        if edits.tip.entry(root) is not None and f"{root}/{SKILL_FILE}" not in edits:
+        if edits.tip.entry(root) is not None:
             raise InvalidContent(f"{root} is a category or a file, and so it cannot be a skill.")
 
     def _refuse_many(self, edits: Edits, root: str, wanted: Mapping[str, bytes | None]) -> None:
@@ -346,6 +349,10 @@ class Skills:
         own = self._catalog.of_bundle()
         names = {one.name for one in own}
         others = [one for one in self._catalog.external() if one.name not in names] if external else []
+        known = {one.category for one in (*own, *others)}
+        if category and category not in known:
+            hint = did_you_mean(category, known, "`gitmem skill list` shows all skills.")
+            raise UnknownRevision(f"There is no category {category!r} here.", hint=hint)
         return tuple(
             one
             for one in (*own, *others)
@@ -369,7 +376,10 @@ def _diff(edits: Edits, path: str, made: bytes | None) -> str:
     before, after = (text_of(form.original(data)) if data else "" for data in (edits.read(path), made))
     if before is None or after is None:
         return f"{path}: not text"
-    return readable_diff(before, after, path.removeprefix(f"{ROOT}/"))
+    name = path.removeprefix(f"{ROOT}/")
+    return "\n".join(
+        unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
+    )
 
 
 def _some(names: Iterable[str]) -> str:

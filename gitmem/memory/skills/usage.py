@@ -8,10 +8,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gitmem.errors import UsageError
 from gitmem.memory.capture.recorder import SKILL_USE
-from gitmem.memory.capture.recording import Recording
-from gitmem.memory.gate.admission import Admission
 from gitmem.memory.indexing import Indexing
 from gitmem.memory.skills.catalog import Catalog
 from gitmem.okf import timestamps
@@ -63,15 +60,6 @@ class Uses:
         newest = max(self.of(name).last, self.changed_at(name))
         last = timestamps.parse(newest) if newest else None
         return last is None or self.now - last > STALE
-
-
-def record_use(bundle: Bundle, name: str, outcome: str, note: str, *, session: str) -> str:
-    """The event that a skill was used; gives its id."""
-    if outcome not in OUTCOMES:
-        raise UsageError(f"An outcome is {' or '.join(OUTCOMES)}, not {outcome!r}.")
-    note = Admission(bundle).note(" ".join(note.split()))
-    fields: dict[str, object] = {"skill": name, "outcome": outcome, **({"note": note} if note else {})}
-    return bundle.part(Recording).record(SKILL_USE, session, fields)
 
 
 def uses_of(bundle: Bundle) -> Uses:

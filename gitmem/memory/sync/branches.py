@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import islice
 from types import MappingProxyType
 
@@ -15,10 +14,10 @@ from gitmem.git.message import trailers_of
 from gitmem.git.objects import Oid
 from gitmem.git.repository import Repository
 from gitmem.git.transport import MACHINES, Fetched
-from gitmem.memory.sync.fold import MERGE_EMAIL
 from gitmem.memory.sync.inspect import PATIENCE, Checked, check_incoming
 from gitmem.notices import Notice
 from gitmem.okf import paths
+from gitmem.okf.plain import plain
 
 _MOST = 1000
 """Branches with something new that one sync looks at: the rest waits for the next."""
@@ -41,7 +40,6 @@ def look_at(
     known: Iterable[Oid],
     *,
     ours: str = "",
-    now: datetime | None = None,
     erased: Mapping[Oid, str] = MappingProxyType({}),
 ) -> Branches:
     """Look at each branch that brings something to `main` and to what is `known`, as a sync looks at `main`.
@@ -69,19 +67,22 @@ def look_at(
                     "it has commits that this machine did not send. If two machines have this name, give one of them "
                     "another: `gitmem config machine NAME`."
                 )
+            if others := _others(room, fresh, name):
+                raise RefusedFetch(
+                    f"its commits name another machine: {', '.join(sorted(others))}. Each machine writes its own branch "
+                    "only."
+                )
             bases = merge_bases(room, oid, main)
             if not bases:
                 raise RefusedFetch("it is of another memory: it has no commit in common with main.")
             left = until - time.process_time()
-            checked = check_incoming(room, oid, fresh, bases[0], now, patience=left, erased=erased)
+            checked = check_incoming(room, oid, fresh, bases[0], patience=left, erased=erased)
             for flag in checked.flagged:  # a guarded server would refuse `main` with it, for everybody
                 raise RefusedFetch(f"the scanner blocks an entry of {flag.path}: {flag.result.explain()}.")
         except GitMemError as refused:
             found.left_out = True
             found.notices.append(Notice("branch-waits", f"in/{name}", str(refused)))
             continue
-        if others := _others(room, fresh, name):
-            found.notices.append(Notice("branch-of-another", f"in/{name}", ", ".join(sorted(others))))
         found.tips.append(oid)
         found.checked.append(checked)
         seen.append(oid)
@@ -89,10 +90,6 @@ def look_at(
 
 
 def _others(room: Repository, commits: Iterable[Oid], name: str) -> set[str]:
-    """The machines other than that of a branch which say they made its commits."""
-    found: set[str] = set()
-    for oid in commits:
-        commit = room.store.commit(oid)
-        if commit.author.email != MERGE_EMAIL:
-            found.update(trailers_of(commit.message).get("Machine", ()))
-    return {machine for machine in found if paths.slug(machine) != name}
+    """The machines other than that of a branch which its commits name; a fold names none."""
+    claims = (trailers_of(room.store.commit(oid).message).get("Machine", ()) for oid in commits)
+    return {plain(machine) for named in claims for machine in named if paths.slug(machine) != name}

@@ -12,12 +12,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, UnrelatedHistories
-from gitmem.git.commit_graph import bases_of_groups, maximal, only_in
+from gitmem.git.commit_graph import bases_of_groups, maximal
 from gitmem.git.message import Message, trailers_of
 from gitmem.git.objects import Commit, GitObject, Oid, Person, parse_tree, render_commit
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
-from gitmem.memory.sync.merge import Bases, merge_trees
 from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
@@ -90,14 +89,12 @@ def arriving(
     return onto
 
 
-def fold_message(repository: Repository, parents: Sequence[Oid]) -> Message:
-    """Return what the parents of a merge bring: it depends on them alone, so that every machine says the same."""
-    if len(parents) == _TWO:
-        first, second = parents
-        sides = (_side(repository, first, second), _side(repository, second, first))
-        return Message("merge", " and ".join(sides))
-    machines = _machines(repository, parents)
-    return Message("merge", f"{len(parents)} branches" + (f" of {machines}" if machines else ""))
+def fold_message(repository: Repository, parents: Iterable[Oid]) -> Message:
+    """Say whose branches a merge joins: it depends on its parents alone, so that every machine says the same."""
+    tips = [trailers_of(repository.store.commit(oid).message) for oid in parents]
+    machines = sorted({plain(name)[:_LONGEST_NAME] for one in tips for name in one.get("Machine", ())})
+    whose = f"{len(machines)} machines" if len(machines) > _FEW_MACHINES else ", ".join(machines)
+    return Message("merge", f"{len(tips)} branches" + (f" of {whose}" if whose else ""))
 
 
 class _Fold:
@@ -109,6 +106,8 @@ class _Fold:
         self._repository = repository
         self._staged = staged
         self._allow_unrelated = allow_unrelated
+        from gitmem.memory.sync.merge import Bases  # here, because every view of the log looks for folds
+
         self._bases = Bases(repository, staged)
 
     def tree(self, tips: Sequence[Oid]) -> Tree:
@@ -121,6 +120,8 @@ class _Fold:
                 "The remote holds another memory: the two have no commit in common.",
                 hint="To join them for good, run `gitmem sync --allow-unrelated`.",
             )
+        from gitmem.memory.sync.merge import merge_trees
+
         one, other = self.tree(left), self.tree(right)
         tree, objects = one.apply(merge_trees(self._bases.tree(bases), one, other).finished())
         self._staged.update((made.oid, made) for made in objects)
@@ -138,20 +139,3 @@ def _below(root: Oid, staged: dict[Oid, GitObject]) -> list[GitObject]:
             if made.type == b"tree":
                 todo += [entry.oid for entry in parse_tree(made.content).values()]
     return list(found.values())
-
-
-def _side(repository: Repository, tip: Oid, other: Oid) -> str:
-    """Return how many commits one side has that the other lacks, and of which machines."""
-    commits = only_in(repository, tip, other)
-    whose = _machines(repository, commits)
-    many = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
-    return f"{many} of {whose}" if whose else f"{many} up to {tip[:8]}"
-
-
-def _machines(repository: Repository, commits: Iterable[Oid]) -> str:
-    """The machines that say they made some commits."""
-    machines: set[str] = set()
-    for oid in commits:
-        trailers = trailers_of(repository.store.commit(oid).message)
-        machines.update(plain(name)[:_LONGEST_NAME] for name in trailers.get("Machine", ()))
-    return f"{len(machines)} machines" if len(machines) > _FEW_MACHINES else ", ".join(sorted(machines))

@@ -20,7 +20,7 @@ from gitmem.git.objects import Commit, Oid, render_commit
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.rewrite import files_of
 from gitmem.git.transport import MACHINES, Fetched, ThrowAway, take_over
-from gitmem.git.tree_diff import TreeDiff
+from gitmem.git.tree import TreeDiff
 from gitmem.memory.erase.erased_list import erased_commits, erasures_known
 from gitmem.memory.erase.eraser import Eraser
 from gitmem.memory.sync.merge import merge_trees

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from gitmem.errors import GitMemError, RefusedFetch
@@ -18,7 +17,7 @@ from gitmem.git.untrusted_trees import UntrustedTrees
 from gitmem.memory.bundle import format_of
 from gitmem.memory.gate.admission import judge_incoming
 from gitmem.memory.gate.holding import Flagged
-from gitmem.okf import layout, timestamps, validate
+from gitmem.okf import layout, validate
 from gitmem.okf.entries import MOST_TURNS, Entry, EntryKey, is_hash, is_turn
 from gitmem.okf.files import EntryFile, open_file
 from gitmem.okf.receipts import receipts_in
@@ -35,8 +34,6 @@ PATIENCE = 120.0
 """Seconds of processor time that looking at one fetch may take: about 100,000 files."""
 _HIDDEN_WHOLE = ("skills/", "notes/", "decisions/", "plans/", "tools/")
 """Where one doubtful text hides a file; of the curated store each entry is in the review by itself."""
-_EARLIEST = "1970-01-02T"
-_BEGINNING = timestamps.of_seconds(timestamps.EARLIEST)
 
 
 @dataclass(slots=True)
@@ -44,7 +41,6 @@ class Checked:
     """Result of the checks: how much was read, and which entries must be held back."""
 
     commits: int = 0
-    files: int = 0
     entries: int = 0
     flagged: list[Flagged] = field(default_factory=list)
     secrets: list[tuple[str, str]] = field(default_factory=list)
@@ -53,8 +49,6 @@ class Checked:
     """Files outside the curated store that enter and that agents will not be shown, with what the scanner says."""
     doubtful: list[tuple[str, Entry]] = field(default_factory=list)
     """Entries that say they replace one which another replaced already."""
-    dates: list[tuple[str, str]] = field(default_factory=list)
-    """What has a date before 1970 or more than a day ahead, and that date. Readers take the nearest that a calendar has."""
 
 
 def check_incoming(
@@ -62,20 +56,17 @@ def check_incoming(
     tip: Oid,
     commits: list[Oid],
     known: Oid | None,
-    now: datetime | None = None,
     *,
     patience: float = PATIENCE,
     erased: Mapping[Oid, str] = MappingProxyType({}),
 ) -> Checked:
     """Look at every new commit and at all that differs from what we know; raises RefusedFetch.
 
-    `room` is the throw-away repository with what was fetched; `known` the commit to compare with. What is dated more
-    than a day after `now` is listed. `patience` is the processor time that this may take, in seconds. A history with one
-    of the `erased` commits is refused.
+    `room` is the throw-away repository with what was fetched; `known` the commit to compare with. `patience` is the
+    processor time that this may take, in seconds. A history with one of the `erased` commits is refused.
     """
     done = Checked()
     until = time.process_time() + patience
-    last = timestamps.of_seconds(timestamps.LATEST) if now is None else now + timedelta(days=1)
     if len(commits) > MAX_COMMITS:
         raise RefusedFetch(
             f"The remote sends {len(commits):,} commits at once: at most {MAX_COMMITS:,} are taken."
@@ -92,13 +83,11 @@ def check_incoming(
     for oid in reversed(commits):
         done.commits += 1
         check_strictly(oid, *room.store.read(oid))
-        commit = room.store.commit(oid)
-        _check_date(f"commit {oid[:8]}", timestamps.of_seconds(commit.committer.time), last, done)
-        for change in trees.of_commit(commit):
+        for change in trees.of_commit(room.store.commit(oid)):
             if change.new is not None and change.new.oid not in seen:
                 seen.add(change.new.oid)
                 _check_blob(room, change.path, change.new)
-    done.files, trees.files = trees.files, 0
+    trees.files = 0
     before = room.store.commit(known).tree if known else EMPTY_TREE
     for change in trees.changes(before, room.store.commit(tip).tree):
         if time.process_time() > until:
@@ -107,7 +96,7 @@ def check_incoming(
                 hint="If so much is meant to come, `gitmem clone` takes it.",
             )
         if change.new is not None:
-            _check_content(room, change.path, change.old, change.new, last, done)
+            _check_content(room, change.path, change.old, change.new, done)
     if known is not None and layout.CONFIG_AGENT not in room.tree(tip):
         raise RefusedFetch(f"The remote takes {layout.CONFIG_AGENT} away: without it this is not a bundle.")
     _check_receipts(room, tip, commits, known)
@@ -171,11 +160,6 @@ def _section_keys(room: Repository, commit: Oid, path: str) -> set[EntryKey]:
     return set(open_file(path, room.tree(commit).read(path)).entries)
 
 
-def _check_date(what: str, moment: datetime | None, last: datetime, done: Checked) -> None:
-    if moment is not None and not _BEGINNING < moment <= last:
-        done.dates.append((what, f"{moment:%Y-%m-%d}"))
-
-
 def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -> None:
     """A snapshot names a commit of the history that was looked at, or the fetch is refused."""
     if len(snapshots) > MAX_SNAPSHOTS:
@@ -204,9 +188,7 @@ def _check_blob(room: Repository, path: str, entry: TreeEntry) -> None:
         )
 
 
-def _check_content(
-    room: Repository, path: str, old: TreeEntry | None, new: TreeEntry, last: datetime, done: Checked
-) -> None:
+def _check_content(room: Repository, path: str, old: TreeEntry | None, new: TreeEntry, done: Checked) -> None:
     data = room.store.blob(new.oid)
     pattern = hides(data) if path == IGNORE else ""
     if reason := f"its pattern {pattern!a} hides a memory from git" if pattern else who_obeys(path):
@@ -223,7 +205,6 @@ def _check_content(
     file = open_file(path, data)
     _check_place(path, data, file)
     before = open_file(path, known).entries
-    latest = timestamps.stamp(last)
     rivals = {entry.replaces for entry in before.values()}
     for key, entry in file.entries.items():
         was = before.get(key)
@@ -232,9 +213,6 @@ def _check_content(
         if was is not None and was.text == entry.text:
             continue
         done.entries += 1
-        # Buys "checks alone": a date in the bundle's own form compares as a text.
-        if not (len(entry.at) == len(latest) and _EARLIEST < entry.at <= latest):
-            _check_date(path, timestamps.parse(entry.at), last, done)
         if entry.replaces and entry.replaces in rivals and EntryKey("§", entry.replaces) not in before:
             done.doubtful.append((path, entry))
         held, result, secrets = judge_incoming(path, entry)

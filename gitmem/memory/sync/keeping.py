@@ -12,11 +12,14 @@ has room for counts as unconfirmed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.git.message import Message
+from gitmem.git.commit_graph import only_in
+from gitmem.git.message import Message, trailers_of
+from gitmem.git.tree import TreeDiff
 from gitmem.memory.curated.archive import Archived, lay_archive
 from gitmem.memory.curated.archive import in_words as in_words_of_archive
 from gitmem.memory.curated.store import TARGETS, CuratedStore
@@ -30,7 +33,7 @@ from gitmem.memory.history.log import History
 from gitmem.memory.provenance import Provenance
 from gitmem.memory.retraction import is_retracted, retracted_in, retracted_units, retracts
 from gitmem.notices import Notice
-from gitmem.okf import layout
+from gitmem.okf import layout, paths
 from gitmem.okf.entries import DELIMITER, EntryKey, retraction_hash
 from gitmem.okf.events import Event
 from gitmem.okf.files import open_file
@@ -38,7 +41,8 @@ from gitmem.safety.channels import stakes_of
 from gitmem.safety.verdict import Finding, Result, Verdict
 
 if TYPE_CHECKING:
-    from gitmem.git.objects import Oid
+    from gitmem.git.objects import Commit, Oid
+    from gitmem.git.repository import Repository
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Arriving, Bundle
     from gitmem.memory.edits import Edits
@@ -50,16 +54,17 @@ WORTH_ASKING = 5
 _RETRACTIONS = "retractions/"
 _ARCHIVE, _MACHINES = "memories/archive/", "memories/machines/"
 _HELD = "held"
+_TWO = 2
+_PATIENCE = 1.0
+"""Seconds of processor time that finding out which machine brought what may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """An entry of the curated store that a remote would take away."""
+class Loss(NamedTuple):
+    """An entry of the curated store that a remote would take away, and why it stays."""
 
     path: str
     entry: Entry
     why: str
-    """Why it stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +75,6 @@ class Settled:
     """What is believed now that was not before, and the other way round."""
     held: tuple[str, ...]
     archived: tuple[Archived, ...]
-
-
-Agree = Callable[[str, Sequence[Loss]], bool]
-"""Asks a person whether what a remote takes away may go."""
 
 
 @dataclass(slots=True)
@@ -142,14 +143,11 @@ class _Settlement:
                 edits.write(path, file.without(out).render())
         return [self._keep_event(admission, edits, *one) for one in self.rewritten]
 
-    def note(self, bundle: Bundle, remote: str, *, goes: bool) -> None:
+    def note(self, bundle: Bundle, remote: str) -> None:
         """Note on this machine what others released and what stays here, and for a day what went."""
         ledger = bundle.part(Ledger)
         ledger.keep_retracted(remote, self.released)
         ledger.keep({one.entry.key.id: f"{remote} took it away; it stays: {one.why}" for one in self.losses})
-        if goes:
-            ledger.clear(store.path for store in self.stores)
-            return
         stay = {loss.entry.key for loss in self.losses}
         for store in self.stores:
             if gone := {key.id for key in store.gone if key not in stay}:
@@ -178,21 +176,16 @@ def settle(
     before: Oid | None = None,
     flagged: Sequence[Flagged] = (),
     shared: bool = False,
-    agree: Agree | None = None,
 ) -> Settled:
     """Move `main` over what arrives and, in the same move, keep what is ours and archive what has no room.
 
     `before` is where `main` was, if plain git moved it already. `flagged` is what the scanner blocks.
     """
     repository, first = bundle.repository, before or bundle.tip
-    goes = False
-    if agree is not None:
-        now = arriving(first)[0] if arriving else bundle.tip
-        losses = _Settlement.of(bundle, repository.tree(first), repository.tree(now), first).losses
-        goes = bool(losses) and agree(remote, losses)
     origin = bundle.origin(source="sync", reason=f"what {remote} took away")
     held: list[str] = []
     kept: list[Loss] = []
+    strangers: list[str] = []
     archived: list[Archived] = []
     retracted: set[str] = set()
 
@@ -200,9 +193,10 @@ def settle(
         nonlocal retracted
         ours = before or bundle.tip
         was = repository.tree(ours)
-        _note_arrivals(bundle, was, edits.tip, remote, shared=shared)
+        onto = arriving(ours)[0] if arriving else bundle.tip
+        strangers[:] = _note_arrivals(bundle, was, edits.tip, remote, ours, onto, shared=shared)
         plan = _Settlement.of(bundle, was, edits.tip, ours)
-        plan.losses = kept[:] = [] if goes else plan.losses
+        kept[:] = plan.losses
         admission = Admission(bundle, edits, origin=origin)
         held[:] = plan.lay(admission, edits)
         told = ["keep what was taken away"] if edits.differs() else []
@@ -210,18 +204,19 @@ def settle(
         if blocked := lay_holds(bundle, edits, flagged):
             held.extend(blocked)
             told.append(in_words_of_holds(blocked))
-        plan.note(bundle, remote, goes=goes)
+        plan.note(bundle, remote)
         retracted = plan.fresh
         archived.clear()
         # Before a push: each machine keeps its own, and two that find a store too full would take from both.
-        onto = arriving(ours)[0] if arriving else ""
-        for target in TARGETS if onto else ():
+        for target in TARGETS if arriving else ():
             if moved := lay_archive(bundle, edits, target, again=False, revision=onto):
                 archived.append(Archived(target, tuple(entry.text for entry in moved)))
                 told.append(f"archive {in_words_of_archive(target, moved)}")
         return Message("merge", "; ".join(told), {"Scan": tuple(blocked)}) if edits.differs() else None
 
     bundle.commit(work, purpose="sync", origin=origin, arriving=arriving)
+    for machine in strangers:
+        bundle.report(Notice("machine-unknown", machine, remote))
     if kept:
         bundle.report(Notice("taken-kept", remote, _entries(len(kept))))
     if hidden := _hidden_records(bundle, retracted):
@@ -253,21 +248,30 @@ def _hold_what_was_taken(admission: Admission, was: Tree, edits: Edits) -> None:
                 admission.hold_retracted(entry, path, "was taken back on another machine")
 
 
-def _note_arrivals(bundle: Bundle, was: Tree, now: Tree, remote: str, *, shared: bool) -> None:
-    """Note what came: from a shared remote it counts as unconfirmed, and into a full store it displaces nothing.
+def _note_arrivals(
+    bundle: Bundle, was: Tree, now: Tree, remote: str, ours: Oid, onto: Oid, *, shared: bool
+) -> list[str]:
+    """Note what came: from others it counts as unconfirmed, and into a full store it displaces nothing.
 
-    A remote whose machines have the same limits never sends more than a store holds at once: theirs would not hold it.
+    Gives the machines of which nobody here said yet that they are one's own. On a shared remote no name counts. A remote
+    whose machines have the same limits never sends more than a store holds at once: theirs would not hold it.
     """
-    paths = [change.path for change in was.changes(now, "memories")]
+    changed = [change.path for change in was.changes(now, "memories")]
     store, ledger, trust = bundle.part(CuratedStore), bundle.part(Ledger), bundle.config.trust.remote
-    if shared and paths and trust != "follow":
+    come = _new_in(changed, was, now)
+    strangers: dict[str, list[Entry]] = {}
+    if come and trust != "follow":
+        own = ledger.own_machines()
+        fresh = [] if shared else only_in(bundle.repository, onto, ours)
+        for entry, machine in _with_machines(bundle.repository, fresh, come, own):
+            if machine not in own:
+                strangers.setdefault(machine, []).append(entry)
+    for machine, entries in strangers.items():
         ledger.note_arrivals(
-            remote,
-            _new_in(paths, was, now),
-            waits=lambda entry: trust == "hold" or bool(stakes_of(entry.text)),
+            remote, entries, machine, waits=lambda entry: trust == "hold" or bool(stakes_of(entry.text))
         )
     for target in TARGETS:
-        come = _new_in((path for path in store.paths(target) if path in paths), was, now)
+        come = _new_in((path for path in store.paths(target) if path in changed), was, now)
         room = store.limit(target) + len(DELIMITER)
         if not come or _room_for(_entries_in(now, store.paths(target))) <= room:
             continue
@@ -275,35 +279,53 @@ def _note_arrivals(bundle: Bundle, was: Tree, now: Tree, remote: str, *, shared:
         ledger.note_arrivals(remote, come, late=True, waits=(lambda _: False) if is_flood else None)
         if is_flood:
             bundle.report(Notice("flood", remote, _entries(len(come))))
+    return sorted(strangers.keys() - {""})
 
 
-def _new_in(paths: Iterable[str], was: Tree, now: Tree) -> list[Entry]:
+def _with_machines(
+    repository: Repository, fresh: Iterable[Oid], come: Sequence[Entry], own: frozenset[str]
+) -> list[tuple[Entry, str]]:
+    """Each entry with the machine whose commit brought it, as that says: one's own where several did, else empty.
+
+    A fold brings nothing. Of very many commits of several machines the oldest are looked at, and the rest is nobody's.
+    """
+    commits: list[tuple[Commit, str]] = []
+    for commit in map(repository.store.commit, fresh):
+        if len(commit.parents) < _TWO:
+            named = {paths.slug(one) for one in trailers_of(commit.message).get("Machine", ())}
+            commits.append((commit, named.pop() if len(named) == 1 else ""))
+    machines = sorted({machine for _, machine in commits})
+    if own.issuperset(machines) or len(machines) == 1:
+        return [(entry, machines[0] if machines else "") for entry in come]
+    diff, found, until = TreeDiff(repository.store), dict[EntryKey, str](), time.process_time() + _PATIENCE
+    for commit, machine in reversed(commits):
+        for change in diff.of_commit(commit) if time.process_time() < until else ():
+            if change.new is None or not change.path.startswith("memories/"):
+                continue
+            before = repository.store.blob(change.old.oid) if change.old else None
+            known = open_file(change.path, before).entries
+            for key in open_file(change.path, repository.store.blob(change.new.oid)).entries:
+                if key not in known and (machine in own or key not in found):
+                    found[key] = machine
+    return [(entry, found.get(entry.key, "")) for entry in come]
+
+
+def _new_in(files: Iterable[str], was: Tree, now: Tree) -> list[Entry]:
     """The entries of § files that were not in them before."""
     return [
         entry
-        for path in paths
+        for path in files
         for key, entry in _entries_of(now, path).items()
         if key not in _entries_of(was, path)
     ]
 
 
-def _entries_in(files: Tree, paths: Iterable[str]) -> list[Entry]:
-    return [entry for path in paths for entry in _entries_of(files, path).values()]
+def _entries_in(files: Tree, names: Iterable[str]) -> list[Entry]:
+    return [entry for path in names for entry in _entries_of(files, path).values()]
 
 
 def _room_for(entries: Iterable[Entry]) -> int:
     return sum(len(entry.text) + len(DELIMITER) for entry in entries)
-
-
-def in_words(changes: Iterable[Change]) -> str:
-    """Return what a sync took away from what was here, for a person: how much, and of what."""
-    counts: dict[str, int] = {}
-    for change in changes:
-        if change.op == "remove" and not change.path.startswith(_RETRACTIONS):
-            is_entry = change.key.space == "§"
-            where = change.path if is_entry else change.path.partition("/")[0]
-            counts[where] = counts.get(where, 0) + 1
-    return ", ".join(f"{_entries(count)} of {where}" for where, count in sorted(counts.items()))
 
 
 def _entries(count: int) -> str:

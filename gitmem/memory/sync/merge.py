@@ -17,7 +17,7 @@ from gitmem.okf import layout, paths
 from gitmem.okf.merge import Merged, Retracted, beside, merge_file
 
 if TYPE_CHECKING:
-    from gitmem.git.tree_diff import TreeChange
+    from gitmem.git.tree import TreeChange
 
 _RETRACTIONS = "retractions/"
 _DEEPEST = 8

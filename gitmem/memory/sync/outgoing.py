@@ -12,7 +12,7 @@ from gitmem.git.commit_graph import only_in
 from gitmem.git.objects import Commit, Oid, TreeEntry
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.repository import Repository
-from gitmem.git.tree_diff import TreeDiff
+from gitmem.git.tree import TreeDiff
 from gitmem.memory.gate.admission import secrets_in as find
 from gitmem.memory.provenance import Provenance
 from gitmem.notices import Notice

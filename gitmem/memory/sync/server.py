@@ -165,15 +165,9 @@ def fold_here(git_dir: str) -> Folded:
                 return Folded(main or "", 0)
             erased = erased_commits(repository.state)
             found = look_at(repository, Fetched.of({BRANCH: main, **branches}), (), erased=erased)
-            tips = [tip for tip, one in zip(found.tips, found.checked, strict=True) if not one.flagged]
-            left_out = [str(notice) for notice in found.notices]
-            if len(tips) < len(found.tips):
-                left_out.append(
-                    "A branch with an entry that the scanner blocks waits for a machine to fold it."
-                )
-            wanted = folded(repository, [main, *tips])
+            wanted = folded(repository, [main, *found.tips])
             if wanted == main or refs.set(BRANCH, wanted, expected=main):
-                return Folded(wanted, len(tips), tuple(left_out))
+                return Folded(wanted, len(found.tips), tuple(map(str, found.notices)))
         raise BundleBusy("Machines keep pushing to main: try again in a moment.")
     finally:
         repository.store.close()

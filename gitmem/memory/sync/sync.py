@@ -46,7 +46,7 @@ from gitmem.memory.provenance import note_pulled
 from gitmem.memory.review import after_sync
 from gitmem.memory.sync.named_snapshots import NamedSnapshots
 from gitmem.memory.sync.remote_state import SyncState, branch_of, remote_named, sync_lock
-from gitmem.notices import Notice, wrong_dates
+from gitmem.notices import Notice
 from gitmem.okf.plain import Printed, brief
 
 # Most syncs find nothing new: what only others need is imported where it is used.
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from gitmem.memory.curated.archive import Archived
     from gitmem.memory.sync.branches import Branches
     from gitmem.memory.sync.inspect import Checked
-    from gitmem.memory.sync.keeping import Agree
     from gitmem.okf.entries import Change
 
 _TRIES = 8
@@ -91,15 +90,6 @@ class Synced(Printed):
     branch: str = ""
     """The branch on the remote that has what was sent, where `main` has it only after the next fold."""
 
-    @property
-    def taken(self) -> str:
-        """Say in words what of this memory the remote took away."""
-        if not self.came:
-            return ""
-        from gitmem.memory.sync.keeping import in_words
-
-        return in_words(self.came)
-
     def __repr__(self) -> str:
         sent, received, held = self.sent, self.received, len(self.held)
         return brief(self, remote=self.remote, received=received, sent=sent, held=held, tip=self.tip[:8])
@@ -115,7 +105,6 @@ class Sync:
         timeout: float = 120.0,
         prefer: str = "",
         progress: Callable[[str], None] | None = None,
-        agree: Agree | None = None,
         accept_erasure: bool = False,
         leave_out: bool = False,
         folds: bool = False,
@@ -124,11 +113,8 @@ class Sync:
 
         `accept_erasure` is a person's word that what was erased on a remote is erased here too; with `leave_out` commits
         that were never sent go too if they hold it.
-
-        `agree` asks a person whether much of a store, or what they verified, may go; without it that stays.
         """
         self._bundle = bundle
-        self._agree = agree
         self._accepts_erasure = accept_erasure
         self._leaves_out = leave_out
         self._erased = erased_commits(bundle.state)
@@ -286,8 +272,7 @@ class Sync:
         fresh = only_in(room, main, tip) if main != tip else []
         if fresh:
             self._tell(f"checking {len(fresh):,} commits")
-        now = self._bundle.world.clock()
-        checked = check_incoming(room, main, fresh, tip, now, erased=self._erased) if fresh else Checked()
+        checked = check_incoming(room, main, fresh, tip, erased=self._erased) if fresh else Checked()
         named = NamedSnapshots(self._bundle, done.remote)
         new_snapshots = named.unknown(fetched.snapshots)
         check_snapshots(room, main, new_snapshots)
@@ -325,7 +310,6 @@ class Sync:
                 arriving=onto,
                 flagged=checked.flagged,
                 shared=remote.shared,
-                agree=self._agree,
             )
             done.held += settled.held
             done.archived += settled.archived
@@ -339,8 +323,7 @@ class Sync:
 
         if not (fetched.branches or fetched.unfit):
             return Branches()
-        now, known = self._bundle.world.clock(), [self._bundle.tip]
-        return look_at(room, fetched, known, ours=self._branch, now=now, erased=self._erased)
+        return look_at(room, fetched, [self._bundle.tip], ours=self._branch, erased=self._erased)
 
     def _choose(self, room: Repository, main: Oid, tip: Oid, branches: Branches) -> None:
         """Leave the fold to another machine, where many have something to fold: each would do it all."""
@@ -359,7 +342,6 @@ class Sync:
         for one in checked:
             found += [Notice("secret-came", f"{path}, {place}", kind) for path, kind in one.secrets]
             found += [Notice("hidden-came", f"{path}, {place}", why) for path, why in one.hidden.items()]
-            found += [wrong_dates(one.dates)] if one.dates else []
             self._done.checked += one.entries
             self._done.received += one.commits
         for notice in found:
@@ -398,7 +380,7 @@ class Sync:
             receipts = new_receipts(self._bundle, room, main)
             if receipts and self._accepts_erasure and not self._done.dry_run:
                 fresh, tip = only_in(room, main, self._bundle.tip), self._bundle.tip
-                check_incoming(room, main, fresh, tip, self._bundle.world.clock(), erased=self._erased)
+                check_incoming(room, main, fresh, tip, erased=self._erased)
                 accept(self._bundle, room_dir, fetched, last, receipts, leave_out=self._leaves_out)
                 self._erased = erased_commits(self._bundle.state)
                 return True

@@ -5,34 +5,28 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gitmem.errors import VERIFY, BundleBusy, GitMemError
-from gitmem.files import read_file, write_new
-from gitmem.git import git_index, git_settings, housekeeping, integrity, transaction
+from gitmem.errors import VERIFY, GitMemError
+from gitmem.files import open_to_others, read_file, write_new
+from gitmem.git import git_index, git_settings, housekeeping, transaction
 from gitmem.git.commit_graph import walk
-from gitmem.git.message import KINDS, trailers_of
 from gitmem.git.objects import Oid
 from gitmem.git.recovery import is_due
 from gitmem.git.refs import BRANCH
-from gitmem.git.tree import MAX_FILE_BYTES
-from gitmem.git.tree_diff import TreeDiff
+from gitmem.git.tree import MAX_FILE_BYTES, TreeDiff
 from gitmem.memory.bundle import format_of
 from gitmem.okf import layout, validate
-from gitmem.permissions import open_to_others
 
 if TYPE_CHECKING:
-    from gitmem.git.objects import Commit
     from gitmem.memory.bundle import Bundle
 
 _FAR = 1_000
 _MARKERS = (b"\n<<<<<<< ", b"\n=======\n", b"\n>>>>>>> ")
-_FOR_COMMITS = ("index", "HEAD", "packed-refs", "config", BRANCH)
 _LOST = "Bring them back from a remote or a backup: `git fetch --refetch REMOTE`, or copy its objects/pack."
 
 Fix = Callable[[], str]
@@ -111,18 +105,11 @@ class Checks:
         )
 
     def _interrupted(self) -> Iterator[Problem]:
-        if not is_due(self._repository):
-            return
-        owner = self._repository.lock.owner() or "a process"
-        try:
-            with self._repository.lock.hold("check", wait=0):
-                pass
-        except BundleBusy as busy:
-            yield Problem("busy", str(busy), "Wait for it to end.", serious=False)
+        if not is_due(self._repository) or self._repository.lock.is_held:
             return
         yield Problem(
             "interrupted",
-            f"A write by {owner} was interrupted, by its end or a power cut: work tree files or git's index lag behind.",
+            "A write was interrupted, by a kill or a power cut: work tree files or git's index lag behind.",
             "The next write finishes it; so does `gitmem check --fix`.",
             fix=self._mend,
         )
@@ -135,36 +122,15 @@ class Checks:
     def _locks(self) -> Iterator[Problem]:
         refs = self._repository.refs
         held = refs.locks()
-        ours = set(refs.stale_locks(held)) if held else set()
+        ours = refs.stale_locks(held) if held else ()  # the next write removes them
         for name in held:
-            path = refs.path(name) + ".lock"
-            try:
-                stat = os.stat(path)
-            except OSError:
+            if (path := refs.path(name) + ".lock") in ours:
                 continue
-            age = max(0, int((self._bundle.world.clock().timestamp() - stat.st_mtime) / 60))
-            if path not in ours:
-                blocks = "nothing can be committed" if name in _FOR_COMMITS else f"{name} cannot be set"
-                yield Problem(
-                    "lock",
-                    f"Another program has held {path} for {age} minutes, so {blocks}.",
-                    "Let that program end. If no git command is running, remove the file.",
-                )
-            elif self._is_free() and not is_due(self._repository):
-                yield Problem(
-                    "lock",
-                    f"A sync or snapshot was interrupted {age} minutes ago and left the lock {path}.",
-                    "The next sync or write removes it; so does `gitmem check --fix`.",
-                    fix=self._mend,
-                )
-
-    def _is_free(self) -> bool:
-        """Return whether nobody is at work: what is noted is a dead process's then."""
-        try:
-            with self._repository.lock.hold("check", wait=0):
-                return True
-        except BundleBusy:
-            return False
+            yield Problem(
+                "lock",
+                f"Another program holds {path}, and what needs it waits.",
+                "Let that program end. If no git command is running, remove the file.",
+            )
 
     # The branch
 
@@ -262,23 +228,11 @@ class Checks:
 
         if self._repository.refs.head() != BRANCH or self._repository.tip() is None:
             return
-        edits = self._bundle.hand_edits()
-        bad = problems_of(self._bundle, edits)
-        good = {edit.path for edit in edits}
-        for path, problem in bad.items():
+        for path, problem in problems_of(self._bundle, self._bundle.hand_edits()).items():
             yield Problem(
                 "hand edit",
                 f"{path} {problem}.",
                 "Repair or remove the file: `gitmem commit` stops at it until then.",
-            )
-        paths = sorted(good - bad.keys())
-        if paths:
-            some = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-            yield Problem(
-                "hand edit",
-                f"Edited by hand and not committed: {some}.",
-                "See `gitmem diff`; `gitmem commit` commits it, and so does the next write.",
-                serious=False,
             )
 
     def _journals(self) -> Iterator[Problem]:
@@ -385,61 +339,16 @@ class Checks:
         git_settings.set_values(self._repository, {setting.key: setting.wanted})
         return f"{setting.key} is {setting.wanted} now."
 
-    def _flagged(self) -> Iterator[Problem]:
-        """The whole tree is scanned when the rules are others than those it was last found clean with."""
-        from gitmem.memory.gate.scan import flagged, is_scanned, note_scanned
-        from gitmem.safety.verdict import Verdict
-
-        if self._repository.tip() is None or is_scanned(self._bundle):
-            return
-        found = list(flagged(self._bundle))
-        for verdict, what in ((Verdict.BLOCK, "block"), (Verdict.HOLD, "hold back")):
-            some = [one for one in found if one.result.verdict is verdict]
-            if some:
-                shown = [f"{one.path} ({one.id}: {', '.join(one.result.rules)})" for one in some]
-                yield Problem(
-                    "flagged",
-                    f"The rules of this version {what} "
-                    f"{_so_many(len(some), 'entry that stands', 'entries that stand')} in the tree: {_few(shown)}.",
-                    "No prompt and no recall shows it. Read it with `gitmem review ID`; let it in with "
-                    "`gitmem review ID --accept`, or see with `gitmem why` where it came from and take it "
-                    "back with `gitmem revert`.",
-                    serious=verdict is Verdict.BLOCK,
-                )
-        if not found:
-            with contextlib.suppress(OSError):  # a disk that cannot be written is told above
-                note_scanned(self._bundle)
-
-    def _housekeeping(self) -> Iterator[Problem]:
-        if shutil.which("git") is None:
-            yield Problem(
-                "git",
-                "The git program is not installed; gitmem works without it, and compresses much worse.",
-                "Install git to use plain git on the bundle and to keep it small.",
-                serious=False,
-            )
-        if housekeeping.due(self._repository):
-            yield Problem(
-                "gc",
-                "The object store has grown since it was last compressed.",
-                "Run `gitmem gc`; gitmem also does it by itself now and then.",
-                serious=False,
-                fix=self._clean,
-            )
-
-    def _clean(self) -> str:
-        cleaned = housekeeping.clean(self._repository)
-        return f"The object store is compressed ({cleaned.before.bytes:,} to {cleaned.after.bytes:,} bytes)."
-
     # The proof that it is whole
 
     def _objects(self) -> Iterator[Problem]:
-        if packs := [f"{path} ({why})" for path, why in integrity.damaged_packs(self._repository)]:
+        if packs := [f"{path} ({why})" for path, why in housekeeping.damaged_packs(self._repository)]:
             yield Problem("objects", f"Damaged: {_few(packs)}.", _LOST)
-        lost = [f"{oid} (needed by {origin})" for oid, origin in integrity.damaged_objects(self._repository)]
+        lost = [
+            f"{oid} (needed by {origin})" for oid, origin in housekeeping.damaged_objects(self._repository)
+        ]
         if lost:
-            missing = _so_many(len(lost), "object is", "objects are")
-            yield Problem("objects", f"{missing} missing or damaged: {_few(lost)}.", _LOST)
+            yield Problem("objects", f"Missing or damaged ({len(lost)}): {_few(lost)}.", _LOST)
 
     def _files(self) -> Iterator[Problem]:
         tree = self._repository.tree(self._repository.tip())
@@ -467,9 +376,6 @@ class Checks:
         seen: set[tuple[str, Oid]] = set()
         for commit in walk(self._repository, tip) if tip else ():
             self.commits += 1
-            if commit.committer.name == "gitmem" and (wrong := _wrong_trailers(commit)):
-                remedy = f"See who made it: `git show {commit.oid[:12]}`."
-                yield Problem("trailers", f"{commit.oid[:12]}: {wrong}", remedy)
             for change in diff.of_commit(commit) if self._history else ():
                 if change.new is not None and (change.path, change.new.oid) not in seen:
                     seen.add((change.path, change.new.oid))
@@ -480,24 +386,8 @@ class Checks:
 _TABLE: tuple[Callable[[Checks], Iterator[Problem]], ...] = (
     Checks._disk, Checks._head, Checks._objects, Checks._permissions, Checks._interrupted, Checks._locks, Checks._conflicts,
     Checks._format, Checks._index, Checks._hand_edits, Checks._journals, Checks._hooks, Checks._settings,
-    Checks._housekeeping, Checks._flagged, Checks._files, Checks._commits,
+    Checks._files, Checks._commits,
 )  # fmt: skip
-
-
-def _wrong_trailers(commit: Commit) -> str:
-    """The fault in what a commit of gitmem's own says about itself."""
-    kinds = trailers_of(commit.message).get("Kind", ())
-    if len(kinds) != 1:
-        return f"It has {len(kinds)} Kind trailers instead of one."
-    if kinds[0] not in KINDS:
-        return f"Its Kind {kinds[0]!r} is none that gitmem writes."
-    if not commit.subject.startswith(f"{kinds[0]}: "):
-        return f"Its subject does not begin with its Kind {kinds[0]!r}."
-    return ""
-
-
-def _so_many(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 def _left_in_conflict(bundle: Bundle) -> list[str]:

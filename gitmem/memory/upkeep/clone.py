@@ -25,7 +25,7 @@ from gitmem.memory.memory import Memory
 from gitmem.memory.provenance import note_pulled
 from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
 from gitmem.memory.upkeep.create import install_hooks
-from gitmem.notices import Notice, wrong_dates
+from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.receipts import receipts_in
 from gitmem.world import World
@@ -65,8 +65,6 @@ def clone(
         made = Memory(repository, config, world)
         for path, kind in checked.secrets[:_FEW]:
             made.report(Notice("secret-came", path, kind))
-        if checked.dates:
-            made.report(wrong_dates(checked.dates))
         hold_back(made, checked.flagged)
         made.close()
     bundle = Memory(open_repository(root, world), config, world)
@@ -96,7 +94,7 @@ def _fetch(repository: Repository, url: str, world: World, prefer: str) -> tuple
             if layout.CONFIG_AGENT not in room.tree(fetched.main):
                 raise BundleUnusable(f"{shown_url(url)} is a repository of something else, not a bundle.")
             fresh = only_in(room, fetched.main, None)
-            checked = check_incoming(room, fetched.main, fresh, None, world.clock(), patience=_PATIENCE)
+            checked = check_incoming(room, fetched.main, fresh, None, patience=_PATIENCE)
             check_snapshots(room, fetched.main, fetched.snapshots)
             note_erased(repository.state, receipts_in(room.tree(fetched.main).read(layout.CONFIG_ERASED)))
         note_pulled(repository, fetched.main, None, "origin")

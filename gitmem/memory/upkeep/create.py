@@ -8,13 +8,9 @@ import shlex
 from gitmem import resources
 from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable
+from gitmem.files import close_to_others, make_directories, open_to_others
 from gitmem.git import hook_scripts
-from gitmem.git.git_directory import (
-    new_repository,
-    open_repository,
-    rejoin,
-    take_away,
-)
+from gitmem.git.git_directory import new_repository, open_repository, rejoin, take_away
 from gitmem.git.git_settings import make_safe, set_merge_driver, write_attributes
 from gitmem.git.message import Message
 from gitmem.git.refs import BRANCH
@@ -26,7 +22,6 @@ from gitmem.memory.memory import Memory
 from gitmem.notices import Notice
 from gitmem.okf import layout, pages
 from gitmem.okf.concept import Concept
-from gitmem.permissions import close_to_others, make_directories, open_to_others
 from gitmem.version import __version__
 from gitmem.world import World
 
@@ -159,7 +154,7 @@ def _something_else(repository: Repository) -> BundleUnusable:
 
 def _unstage(repository: Repository) -> None:
     """Empty git's index: its files become edits of the first commit, as those that were never staged."""
-    from gitmem.git.index_file import staged_files
+    from gitmem.git.worktree_status import staged_files
 
     index = repository.index_file.path
     if not os.path.exists(index):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import subprocess
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable, RefusedFetch
 from gitmem.git import git_program
-from gitmem.git.message import trailers_of
 from gitmem.memory.erase.erased_list import erased_commits
 from gitmem.memory.gate.admission import redacted
 
@@ -19,21 +19,18 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.memory.bundle import Bundle
 
-NAMES = (
-    "pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-merge", "post-checkout", "pre-push",
-)  # fmt: skip
+NAMES = ("pre-commit", "commit-msg", "reference-transaction", "post-merge", "pre-push")
 
 PLAIN_PULL = "git pull"
 """What stands for the remote where plain git brought something."""
 _NOTHING = "0" * 40
 _PRIVATE = "refs/gitmem/"
 _TO_MERGE = re.compile(r"GITHEAD_([0-9a-f]{40})")
-_SCISSORS = re.compile(r"^. -+ >8 -+$", re.MULTILINE)
 
 
 def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
     """Sentences about staged files that cannot be part of a bundle."""
-    from gitmem.git.index_file import staged_files
+    from gitmem.git.worktree_status import staged_files
     from gitmem.okf import validate
 
     changed, names = staged_files(bundle.repository, index_path)
@@ -46,37 +43,27 @@ def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
     return found
 
 
-def commit_msg(message: str, *, kind: str, machine: str, comments: bool) -> str:
-    """The message with the trailers that it lacks; what the person wrote stays as it is.
-
-    `comments` says that git will take lines with `#` out, as it does after an editor. Secrets in it are redacted.
-    """
-    message = redacted(message)
-    text, rest = _without_comments(message) if comments else (message, "")
-    text, blank = text.rstrip("\n"), text[len(text.rstrip("\n")) :]
-    if not text.strip():
-        return message  # git refuses an empty message, and trailers would make it one that is not
-    # The first paragraph is the subject, even where it reads like a trailer.
-    known = trailers_of(text) if "\n\n" in text.strip("\n") else {}
-    missing = [
-        f"{key}: {value}\n"
-        for key, value in (("Kind", kind), ("Machine", machine))
-        if value and key not in known
-    ]
-    if not missing:
-        return message
-    return text + ("\n" if known else "\n\n") + "".join(missing) + (blank[1:] if rest else "") + rest
+def commit_msg(bundle: Bundle, path: str) -> None:
+    """Redact the secrets in a message, and add the trailers that it lacks: git knows where they go."""
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        message = file.read()
+    clean = redacted(message)
+    if clean != message:
+        with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(clean)
+    if not any(line.strip() and not line.startswith("#") for line in clean.splitlines()):
+        return  # git refuses an empty message, and trailers would make it one that is not
+    is_merge = os.path.exists(bundle.repository.refs.path("MERGE_HEAD"))
+    trailers = {"Kind": "merge" if is_merge else "edit", "Machine": bundle.config.machine}
+    added = (f"--trailer={key}: {value}" for key, value in trailers.items() if value)
+    _git(bundle, "interpret-trailers", "--in-place", "--if-exists=doNothing", *added, path)
 
 
-def _without_comments(message: str) -> tuple[str, str]:
-    """The message up to the comments at its end, and these."""
-    cut = _SCISSORS.search(message)
-    text = message[: cut.start()] if cut else message
-    lines = text.splitlines(keepends=True)
-    while lines and (lines[-1].startswith("#") or not lines[-1].strip()):
-        lines.pop()
-    text = "".join(lines)
-    return text, message[len(text) :]
+def _git(bundle: Bundle, *arguments: str) -> bool:
+    """Run git, and return whether it succeeded."""
+    command = git_program.command(*arguments)
+    environment = git_program.environment(bundle.world.env)
+    return subprocess.run(command, capture_output=True, env=environment, check=False).returncode == 0
 
 
 def pre_push(bundle: Bundle, lines: Iterable[str], to: str = "") -> list[str]:
@@ -96,7 +83,7 @@ def pre_push(bundle: Bundle, lines: Iterable[str], to: str = "") -> list[str]:
 
 def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iterator[str]:
     from gitmem.git.commit_graph import only_in
-    from gitmem.git.tree_diff import TreeDiff
+    from gitmem.git.tree import TreeDiff
     from gitmem.memory.provenance import Provenance
     from gitmem.memory.sync.outgoing import secrets_in, secrets_in_tag
 
@@ -169,16 +156,9 @@ def merging(bundle: Bundle) -> None:
         fresh = only_in(repository, theirs, before)
         try:
             if fresh:
-                check_incoming(repository, theirs, fresh, before, bundle.world.clock(), erased=erased)
+                check_incoming(repository, theirs, fresh, before, erased=erased)
         except RefusedFetch as refused:
             raise RefusedFetch(f"{refused} Nothing was merged.", hint=refused.hint) from refused
-
-
-def before_a_merge(bundle: Bundle) -> Oid | None:
-    """Return where `main` was before a merge that a person finished by hand; None where the newest commit is not one."""
-    tip = bundle.repository.tip()
-    parents = bundle.repository.store.commit(tip).parents if tip else ()
-    return parents[0] if len(parents) > 1 else None
 
 
 def merged(bundle: Bundle, before: Oid | None) -> None:
@@ -196,7 +176,7 @@ def merged(bundle: Bundle, before: Oid | None) -> None:
     fresh = only_in(repository, now, before)
     try:
         erased = erased_commits(bundle.state)
-        checked = check_incoming(repository, now, fresh, before, bundle.world.clock(), erased=erased)
+        checked = check_incoming(repository, now, fresh, before, erased=erased)
     except RefusedFetch as refused:
         _take_back(bundle, before)
         raise RefusedFetch(f"{refused} What git brought was taken back.") from refused
@@ -208,17 +188,12 @@ def _end_merge(repository: Repository, tip: Oid) -> None:
     if repository.refs.read("MERGE_HEAD") in repository.store.commit(tip).parents:
         for name in ("MERGE_HEAD", "MERGE_MODE", "MERGE_MSG"):
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(repository.git_dir, name))
+                os.unlink(repository.refs.path(name))
 
 
 def _take_back(bundle: Bundle, before: Oid) -> None:
     """`main` and the work tree as they were; what a person has edited there stays."""
-    import subprocess
-
-    command = git_program.command("-C", bundle.root, "reset", "--quiet", "--keep", before)
-    environment = git_program.environment(bundle.world.env)
-    done = subprocess.run(command, capture_output=True, env=environment, check=False)
-    if done.returncode:
+    if not _git(bundle, "-C", bundle.root, "reset", "--quiet", "--keep", before):
         raise BundleUnusable(
             "What git brought must not enter a bundle, and could not be taken back.",
             hint=f"Run `git reset --keep {before}`.",

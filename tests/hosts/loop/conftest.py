@@ -75,9 +75,6 @@ class Noting(MemoryProvider):
         self.told.append(("on_pre_compress", len(messages)))
         return "The notes say so."
 
-    def on_session_switch(self, new_session_id: str, **_: Any) -> None:
-        self.told.append(("on_session_switch", new_session_id))
-
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **_: Any) -> None:
         self.told.append(("on_delegation", task, result))
 

@@ -1,4 +1,4 @@
-"""The protocol: handshake, lists, cancellation, progress, and what a client does wrong."""
+"""The protocol: handshake, lists, cancellation, and what a client does wrong."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import gitmem
 import pytest
-from gitmem.hosts.mcp import server, wire
-from gitmem.hosts.mcp.catalogue import INSTRUCTIONS, PREFER_PROVIDER, VERSIONS
+from gitmem.hosts.mcp import wire
+from gitmem.hosts.mcp.catalogue import INSTRUCTIONS, VERSIONS
 from gitmem.hosts.mcp.connection import Connection
 from gitmem.hosts.tools.calls import ToolAnswer
 from gitmem.hosts.tools.table import TOOLS, offered
@@ -67,19 +67,12 @@ def test_tools_alone(connect: Connect) -> None:
     assert client.ask("tools/list")["tools"]
 
 
-def test_hermes_is_told_of_its_provider(connect: Connect) -> None:
-    """Where that is installed, it knows more than a tool can."""
-    options = {"begun": False, "prefers_provider": lambda name: name == "hermes"}
-    assert PREFER_PROVIDER in connect(**options).begin("hermes")["instructions"]
-    assert PREFER_PROVIDER not in connect(**options).begin("codex")["instructions"]
-
-
 def test_what_a_model_reads_is_small() -> None:
     """Clients cut what is longer, and every session pays for it."""
-    sizes = {row.name: len(json.dumps(row.for_mcp())) for row in offered("mcp", undo=True)}
+    sizes = {row.name: len(json.dumps(row.without_past().for_mcp())) for row in offered("mcp", undo=True)}
     assert max(sizes.values()) <= 2048
     assert sum(sizes.values()) <= 6 * 1024
-    assert len(INSTRUCTIONS + PREFER_PROVIDER) <= 500
+    assert len(INSTRUCTIONS) <= 500
     assert all(len(json.dumps(row.for_model())) <= 2048 for row in TOOLS.values())
 
 
@@ -145,20 +138,6 @@ def test_a_cancelled_call_is_not_answered(
     assert "kept" in client.use("remember", text="kept, not cancelled").lower()
     assert [] == [one for one in client.heard if one.get("id") in (slow, waiting)]
     assert ["kept, not cancelled"] == place.curated()
-
-
-def test_a_slow_call_tells_that_it_goes_on(client: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Again and again, each time with a higher number, to who asked for it."""
-    monkeypatch.setattr(server, "_SLOW", 0.01)
-    gate = Gate(monkeypatch, "history")
-    slow = client.post("tools/call", name="history", _meta={"progressToken": "t1"})
-    told = [client.receive() for _ in range(3)]
-    gate.open.set()
-    assert "result" in client.answer(slow)
-    assert {"notifications/progress"} == {one["method"] for one in told}
-    assert [("t1", 1), ("t1", 2), ("t1", 3)] == [
-        (one["params"]["progressToken"], one["params"]["progress"]) for one in told
-    ]
 
 
 # --- bad input -------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from gitmem.errors import GitMemError, InvalidContent, UsageError
 from gitmem.git.message import Message
-from gitmem.memory.capture import journal
+from gitmem.memory.capture.abandoned import pending_count
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import Recorded, SessionInfo, record
 from gitmem.memory.capture.recovery import recover
@@ -86,9 +86,9 @@ def test_buffered_events_are_counted_and_not_in_the_tree(bundle: Memory) -> None
     buffer = buffer_of(bundle)
     buffer.push(content="waits")
     assert bundle.tip == tip
-    assert (len(buffer), journal.pending_count(bundle.journal_dir)) == (1, 1)
+    assert (len(buffer), pending_count(bundle.journal_dir)) == (1, 1)
     buffer.close()
-    assert journal.pending_count(bundle.journal_dir) == 0
+    assert pending_count(bundle.journal_dir) == 0
 
 
 def test_a_full_buffer_flushes_itself(bundle: Memory) -> None:
@@ -299,8 +299,8 @@ def test_secrets_never_reach_the_journal(bundle: Memory) -> None:
 
 
 def test_transcripts_can_be_left_out(make_bundle: Callable[..., Memory]) -> None:
-    """`transcripts: off` keeps the event and not its words; `summary` keeps the beginning."""
-    for setting, expected in (("off", ""), ("summary", "x" * 199 + "…")):
+    """`transcripts: off` keeps the event and not its words; `text` keeps both sides."""
+    for setting, expected in (("off", ""), ("text", "x" * 900)):
         bundle = make_bundle(setting, transcripts=setting)
         with bundle.session("s1") as session:
             session.record_turn("x" * 900, "y" * 900)
@@ -690,7 +690,7 @@ def test_our_own_tools_are_recorded_without_their_words(bundle: Memory, tool: st
 def test_recovered_events_have_the_agent_that_wrote_them(bundle: Memory) -> None:
     """Whoever starts next recovers them, and is not their author."""
     buffer = HotMemoryBuffer(bundle, SessionInfo("s1", agent="codex/1.2", machine="laptop"))
-    buffer.append("observation", content="The build takes nine minutes")
+    buffer.take("observation", {"content": "The build takes nine minutes"})
     buffer.journal.close()
     bundle.recover_journals()
     assert ("recover", "codex/1.2") == (newest(bundle).kind, newest(bundle).first("Agent"))

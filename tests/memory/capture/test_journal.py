@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
-import math
 import os
 import random
 import select
@@ -18,26 +17,17 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from enum import IntEnum, StrEnum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, InvalidContent, TooLarge, UsageError
 from gitmem.memory.capture import journal as module
 from gitmem.memory.capture import journal_format
+from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned, pending_count
 from gitmem.memory.capture.abandoned import damaged as damaged_files
-from gitmem.memory.capture.journal import (
-    MAX_DEPTH,
-    MAX_EVENT_BYTES,
-    AbandonedJournal,
-    Fsync,
-    Journal,
-    Record,
-    abandoned,
-    pending_count,
-)
+from gitmem.memory.capture.journal import Fsync, Journal
+from gitmem.memory.capture.journal_format import MAX_EVENT_BYTES, Record
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -47,7 +37,8 @@ PRELUDE = """
 import os, random, signal, sys, time
 from datetime import UTC, datetime
 from gitmem.errors import GitMemError
-from gitmem.memory.capture.journal import Journal, abandoned
+from gitmem.memory.capture.abandoned import abandoned
+from gitmem.memory.capture.journal import Journal
 directory = sys.argv[1]
 def say(text): os.write(1, f"{text}\\n".encode())
 def create(fsync="interval"):
@@ -591,30 +582,7 @@ def test_a_removed_bundle_stays_removed(tmp_path: Path) -> None:
 
 # --- values ----------------------------------------------------------------------------------------------
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
-    max_leaves=12,
-)
 ANY_TEXT = st.text(st.characters(categories=None) | st.sampled_from("\0\ud800\udfff\n\r\u2028\u0085§"))
-ANYTHING = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | ANY_TEXT
-    | st.binary()
-    | st.datetimes()
-    | st.decimals(),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.tuples(inner, inner)
-        | st.dictionaries(ANY_TEXT | st.integers() | st.binary() | st.none(), inner, max_size=4)
-        | st.frozensets(st.integers() | ANY_TEXT, max_size=4)
-    ),
-    max_leaves=12,
-)
 MANY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -632,18 +600,11 @@ def stored(directory: Path, fields: Mapping[str, object]) -> dict[str, object]:
 
 
 @MANY
-@given(fields=st.dictionaries(st.text(st.sampled_from("abc_é")), JSON, max_size=4))
-def test_json_values_come_back_unchanged(tmp_path: Path, fields: dict[str, object]) -> None:
-    """What JSON can hold is stored as it is, types and order too."""
-    assert json.dumps(fields) == json.dumps(stored(tmp_path, fields))
-
-
-@MANY
-@given(fields=st.dictionaries(ANY_TEXT, ANYTHING, max_size=4), session=ANY_TEXT, kind=ANY_TEXT)
-def test_any_value_is_stored_as_something(
+@given(fields=st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=4), session=ANY_TEXT, kind=ANY_TEXT)
+def test_any_text_is_stored_as_something(
     tmp_path: Path, fields: dict[str, object], session: str, kind: str
 ) -> None:
-    """Whatever comes, what append returns is what is read back, is UTF-8 and has no NUL."""
+    """Whatever is said, what append returns is what is read back, is UTF-8 and has no NUL."""
     journal = new(tmp_path)
     record = journal.append(kind, fields, session, {kind: session})
     assert [record] == journal.records()
@@ -655,80 +616,18 @@ def test_any_value_is_stored_as_something(
     assert "\\u0000" not in text
 
 
-class Colour(StrEnum):
-    RED = "red"
-
-
-class Level(IntEnum):
-    HIGH = 3
-
-
-class Broken:
-    def __str__(self) -> str:
-        raise RuntimeError("no")
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
         ("a\0b", "a\u2400b"),
         ("a\ud800b\udfff", "a\ufffdb\ufffd"),
-        (b"caf\xc3\xa9 \xff\0", "café \ufffd\u2400"),
-        (bytearray(b"x"), "x"),
-        (math.nan, "NaN"),
-        (math.inf, "Infinity"),
-        ([-math.inf], ["-Infinity"]),
-        ((1, (2,)), [1, [2]]),
-        ({3, 1, 2}, [1, 2, 3]),
-        ({1: "a", "1": "b", None: "c", b"1": "d"}, {"1": "a", "1~2": "b", "None": "c", "1~3": "d"}),
-        (MappingProxyType({"a": 1}), {"a": 1}),
         (Path("/tmp/x"), "/tmp/x"),
-        (MOMENT, "2026-06-30 14:00:00.123000+00:00"),
-        (Colour.RED, "red"),
-        (Level.HIGH, 3),
-        (True, True),
-        (10**700, hex(10**700)),
-        (10**600, 10**600),
-        (Broken(), "(Broken)"),
-        (-0.0, -0.0),
+        ([1, 2], [1, 2]),
     ],
 )
 def test_values_that_json_does_not_hold(tmp_path: Path, value: object, expected: object) -> None:
-    """Each becomes the nearest thing that JSON holds."""
+    """Each becomes the nearest text; numbers of notes stay numbers."""
     assert {"v": expected} == stored(tmp_path, {"v": value})
-
-
-def test_circular_values(tmp_path: Path) -> None:
-    """A value inside itself ends there; the same value twice side by side is no circle."""
-    circle: dict[str, object] = {"name": "x"}
-    circle["self"] = [circle, circle]
-    twice = ["y"]
-    expected = {"name": "x", "self": ["(circular)", "(circular)"]}
-    assert {"c": expected, "t": [["y"], ["y"]]} == stored(tmp_path, {"c": circle, "t": [twice, twice]})
-
-
-def test_deep_values_end_somewhere(tmp_path: Path) -> None:
-    """Nesting stops at a limit, far below where Python's recursion would."""
-    deep: list[object] = []
-    for _ in range(100_000):
-        deep = [deep]
-    value = stored(tmp_path, {"d": deep})["d"]
-    depth = 0
-    while isinstance(value, list):
-        [value] = value
-        depth += 1
-    assert (value, depth) == ("(nested too deeply)", MAX_DEPTH)
-
-
-def test_a_value_that_would_explode_is_too_large(tmp_path: Path) -> None:
-    """Lists of the same list of the same list: refused after a bounded time, before any memory goes."""
-    bomb: object = "x" * 1000
-    for _ in range(30):
-        bomb = [bomb] * 10
-    with new(tmp_path) as journal:
-        with pytest.raises(TooLarge, match=r"NOT stored.*8 MiB"):
-            journal.append("observation", {"b": bomb}, "s1")
-        assert [record.seq for record in push(journal, "a")] == [1]
 
 
 def test_five_megabytes_work_and_nine_do_not(tmp_path: Path) -> None:
@@ -747,14 +646,12 @@ def test_five_megabytes_work_and_nine_do_not(tmp_path: Path) -> None:
 
 
 def test_the_callers_values_can_change_later(tmp_path: Path) -> None:
-    """A record does not share lists with whoever pushed it."""
+    """A record does not share its fields with the caller."""
     with new(tmp_path) as journal:
-        tags = ["a"]
-        fields: dict[str, object] = {"tags": tags, "text": "b"}
+        fields: dict[str, object] = {"text": "b"}
         record = journal.append("decision", fields, "s1")
-        tags.append("c")
         fields["text"] = "d"
-        assert record.fields == {"tags": ["a"], "text": "b"}
+        assert record.fields == {"text": "b"}
 
 
 # --- what dead writers left ------------------------------------------------------------------------------
@@ -1337,14 +1234,3 @@ def test_a_push_inside_a_push_is_refused(tmp_path: Path) -> None:
     assert [journal.append("observation", {}, "s1", at=AT).seq] == [1]
     journal.forget(1)
     journal.close()
-
-
-@given(
-    st.dictionaries(st.one_of(st.text(max_size=5), st.integers()), st.one_of(TEXT, st.integers(), st.none()))
-)
-def test_plain_fields_are_what_cleaning_gives(fields: dict[Any, object]) -> None:
-    """Fields that are taken as they are would come out of the cleaner unchanged."""
-    slowly = journal_format._Cleaner()
-    assert slowly.mapping(fields, 0) == journal_format.cleaned(fields)
-    for value in fields.values():
-        assert journal_format._Cleaner().text(value) == journal_format.plain(value)

@@ -15,7 +15,7 @@ import pytest
 from gitmem.config import Config
 from gitmem.errors import BlockedContent, BundleBusy, InvalidContent, StoreRefusal, UsageError
 from gitmem.git.message import Message
-from gitmem.memory.curated.prompt_block import freeze
+from gitmem.memory.curated.prompt_block import freeze, left_out
 from gitmem.memory.curated.store import Operation
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.scan import BundleScanner
@@ -331,7 +331,7 @@ def test_a_held_text_is_outside_the_tree(bundle: Memory) -> None:
     [held] = bundle.ledger.held()
     assert secret not in held.text
     assert not any(
-        b"the key is" in bundle.repository.store.read(oid)[1] for oid in bundle.repository.store.all_ids()
+        b"the key is" in bundle.repository.store.read(oid)[1] for oid in bundle.repository.store.with_prefix()
     )
     assert 0o600 == stat.S_IMODE(os.stat(bundle.state.path(HELD, held.id)).st_mode)
     bundle.ledger.remove_held(held.id[:6])
@@ -464,3 +464,12 @@ def test_a_limit_that_a_program_gives_is_a_limit_of_the_store(tmp_path: Path) ->
             memory.remember("The ferry leaves at noon. " * 10)
         for place in ("Bonn", "Kassel"):  # the other store has no limit of its own
             memory.remember(f"{place}: {words * 50}", target="user")
+
+
+def test_one_text_may_be_longer_than_the_block(bundle: Memory) -> None:
+    """Where the limit is of the block alone: it is stored, found by search, and named as left out."""
+    answer = bundle.remember("The runbook of the harbour: " + "tie the ropes, then call. " * 150)
+    assert answer.changed
+    assert "harbour" not in bundle.prompt_block()
+    assert bundle.search("runbook").hits
+    assert [one.text[:11] for one in left_out(bundle, "memory")] == ["The runbook"]

@@ -52,6 +52,8 @@ FACTS = [
         "user",
         "User is a backend developer at a small company.",
     ),
+    ("I'm allergic to nuts.", "user", "User is allergic to nuts."),
+    ("My wife is called Eva.", "user", "User's wife is called Eva."),
     ("please answer in German", "user", "Answer in German."),
     ("Keep your answers short.", "user", "User: Keep your answers short."),
     # corrections
@@ -94,6 +96,8 @@ NOTHING = [
     "All commits must be signed.",
     "Always run the linter before a push.",
     "Don't touch the config, it's fine.",
+    "Don't mock the clock, it's fine.",
+    "Stop using the cache, it breaks this run.",
     # progress and passing matters
     "I fixed the bug in the parser.",
     "Next step: run the tests.",

@@ -293,7 +293,12 @@ def test_a_line_of_another_form_is_named(bundle: Memory, tmp_path: Path) -> None
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
     done = bundle.bring_in("jsonl", str(tmp_path / "in.jsonl"))
     assert ["The port is 8443"] == texts(bundle)
-    assert ["Line 1 of in.jsonl was left out" in str(one) for one in done.problems] == [True]
+    assert [
+        "Line 1 of in.jsonl was left out: its fields are not an object" in one for one in done.problems
+    ] == [True]
+    assert done.unread == []
+    (tmp_path / "in.jsonl").write_text(json.dumps(lines[0]))
+    assert bundle.bring_in("jsonl", str(tmp_path / "in.jsonl")).unread == ["in.jsonl"]
 
 
 def test_what_the_gate_stops(bundle: Memory, tmp_path: Path) -> None:
@@ -528,8 +533,22 @@ def test_the_entries_of_a_history(bundle: Memory, tmp_path: Path) -> None:
     assert "was not read to its end" in again.problems[0]
 
 
+def test_a_memory_file_by_its_name(bundle: Memory, tmp_path: Path) -> None:
+    """Lists and § files become entries; in a folder they are notes."""
+    (tmp_path / "MEMORY.md").write_text("# Memory\n\n- Ada likes tabs.\n- The server\n  is called anvil.\n")
+    (tmp_path / "USER.md").write_text("Ada, engineer.\n§\nLives in Rome.")
+    bundle.bring_in("markdown", str(tmp_path / "MEMORY.md"))
+    bundle.bring_in("markdown", str(tmp_path / "USER.md"))
+
+    assert texts(bundle) == ["Ada likes tabs.", "The server is called anvil."]
+    assert texts(bundle, "user") == ["Ada, engineer.", "Lives in Rome."]
+    assert bundle.bring_in("markdown", str(tmp_path)).entries == 0
+    assert b"anvil" in (bundle.read("notes/MEMORY.md") or b"")
+    assert whole(bundle)
+
+
 def test_openclaw(bundle: Memory, tmp_path: Path) -> None:
-    """Lists and § files become entries, SOUL.md goes to config, allow-lists are a record and nothing more."""
+    """Facts become entries, SOUL.md goes to config, allow-lists are a record and nothing more."""
     work = tmp_path / "workspace"
     (work / "memory").mkdir(parents=True)
     (work / "MEMORY.md").write_text("# Memory\n\n- Ada likes tabs.\n- The server\n  is called anvil.\n")
@@ -542,41 +561,59 @@ def test_openclaw(bundle: Memory, tmp_path: Path) -> None:
     assert texts(bundle) == ["Ada likes tabs.", "The server is called anvil."]
     assert texts(bundle, "user") == ["Ada, engineer.", "Lives in Rome."]
     assert b"Be kind." in (bundle.read("config/soul.md") or b"")
-    assert b"It rained." in (bundle.read("openclaw/daily/2025-05-01.md") or b"")
+    assert b"It rained." in (bundle.read("openclaw/memory/2025-05-01.md") or b"")
     assert b"applies none of it" in (bundle.read("openclaw/exec-approvals-json.md") or b"")
     assert done.held == []
+    assert bundle.bring_in("openclaw", str(tmp_path)).commits == 0
 
 
-def test_claude_and_codex(bundle: Memory, tmp_path: Path) -> None:
-    """Both shapes of Claude's topic files, and Codex's summaries; nothing of theirs is written."""
-    memory = tmp_path / "-home-ada-site" / "memory"
-    memory.mkdir(parents=True)
-    (memory / "MEMORY.md").write_text("- [a](a.md)\n")
-    (memory / "a.md").write_text("---\nname: A\ndescription: one\ntype: feedback\n---\nUse tabs.\n")
-    (memory / "b.md").write_text("---\nname: b\nmetadata:\n  type: user\n  originSessionId: 9b\n---\nAda.\n")
-    (tmp_path / "codex" / "memories" / "rollout_summaries").mkdir(parents=True)
-    (tmp_path / "codex" / "memories" / "MEMORY.md").write_text("# Task Group\n")
-    (tmp_path / "codex" / "memories" / "rollout_summaries" / "x.md").write_text("Did it.\n")
-    bundle.bring_in("claude", str(memory.parent))
-    bundle.bring_in("codex", str(tmp_path / "codex"))
+@pytest.mark.parametrize("form", ["markdown", "okf", "jsonl"])
+def test_one_bad_line_holds_back_no_log(bundle: Memory, tmp_path: Path, form: str) -> None:
+    """It waits by itself, is accepted by itself, and a second run does not ask again."""
+    page = f"# Log\n\n* Shipped the billing export.\n* {HARMFUL}\n* Moved the depot to Bonn.\n"
+    source = tmp_path / "logs"
+    source.mkdir()
+    (source / "daily.md").write_text(page)
+    if form == "jsonl":
+        source = tmp_path / "in.jsonl"
+        source.write_text(json.dumps({"gitmem": "file", "path": "notes/daily.md", "text": page}))
+    path = "daily.md" if form == "okf" else "notes/daily.md"
+    assert len(bundle.bring_in(form, str(source), dry_run=True).held) == 1
+    assert bundle.ledger.held() == []
+    done = bundle.bring_in(form, str(source))
 
-    one = bundle.concept("claude/home-ada-site/a.md")
-    two = bundle.concept("claude/home-ada-site/b.md")
-    assert one is not None
-    assert two is not None
-    assert (one.type, one.meta["kind"], two.type, two.meta["kind"]) == (
-        "Memory",
-        "feedback",
-        "Memory",
-        "user",
-    )
-    assert b"Did it." in (bundle.read("codex/rollout_summaries/x.md") or b"")
+    assert (done.files, len(done.held)) == (1, 1)
+    kept = (bundle.read(path) or b"").decode()
+    assert "Shipped the billing export." in kept
+    assert "Moved the depot to Bonn." in kept
+    assert HARMFUL not in kept
+    (held,) = bundle.ledger.held()
+    assert f"* {HARMFUL}" in held.text
+    assert "billing" not in held.text
+    assert bundle.bring_in(form, str(source)).commits == 0
+    (waits,) = [item for item in review.waiting(bundle) if item.kind == "held"]
+    review.accept(bundle, waits, by="ada")
+    assert bundle.ledger.held() == []
+    assert [HARMFUL in (bundle.read(one) or b"").decode() for one in bundle.file_paths()].count(True) == 1
+    again = bundle.bring_in(form, str(source))
+    assert (again.commits, again.held) == (0, [])
     assert whole(bundle)
+
+
+def test_a_page_with_nothing_else_waits_whole(bundle: Memory, tmp_path: Path) -> None:
+    """And is there as it was once a person accepts it."""
+    (tmp_path / "bad.md").write_text(f"{HARMFUL}\n")
+    done = bundle.bring_in("markdown", str(tmp_path / "bad.md"))
+    assert (done.files, done.held, bundle.read("notes/bad.md")) == (0, ["notes/bad.md"], None)
+    (waits,) = [item for item in review.waiting(bundle) if item.kind == "held"]
+    review.accept(bundle, waits, by="ada")
+    assert HARMFUL.encode() in (bundle.read("notes/bad.md") or b"")
+    assert not [item for item in review.waiting(bundle) if item.kind == "held"]
 
 
 def test_a_place_that_is_not_there(bundle: Memory, tmp_path: Path) -> None:
     """One sentence for each format."""
-    for form in ("hermes", "holographic", "okf", "openclaw", "claude", "codex", "markdown", "jsonl"):
+    for form in ("hermes", "holographic", "okf", "openclaw", "markdown", "jsonl"):
         with pytest.raises(InvalidContent):
             bundle.bring_in(form, str(tmp_path / "none"))
     with pytest.raises(UsageError):
@@ -621,6 +658,7 @@ def test_pipes_devices_links_and_views_hang_no_import(bundle: Memory, tmp_path: 
     (folder / "zero.md").symlink_to("/dev/zero")
     done = bundle.bring_in("markdown", str(folder))
     assert (1, True) == (done.files, "pipe.md" in " ".join(done.problems))
+    assert done.unread == [str(folder / "pipe.md")]
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(InvalidContent, match="not a regular file"):
         bundle.bring_in("jsonl", str(tmp_path / "pipe.jsonl"))

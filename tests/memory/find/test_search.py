@@ -222,12 +222,6 @@ def test_each_part_of_a_score_is_told(bundle: Memory) -> None:
     assert {"words", "session", "x type"} <= set(hit.parts)
 
 
-def test_neighbours_in_a_session_count(bundle: Memory) -> None:
-    """The turn that stands beside another hit is worth more."""
-    hit = bundle.search("tomatoes water often").hits[0]
-    assert hit.parts["neighbours"] > 0
-
-
 def test_newer_comes_before_older_where_all_else_is_the_same(own: Memory) -> None:
     """A tie falls to the newer."""
     graft(

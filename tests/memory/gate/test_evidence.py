@@ -31,10 +31,10 @@ Record = Callable[[Session], object]
     "record",
     [
         lambda session: session.record_tool_call(**PAGE),
-        lambda session: session.buffer.append("tool_call", **PAGE),
+        lambda session: session.buffer.take("tool_call", PAGE),
         lambda session: session.buffer.push("tool_call", **PAGE),
     ],
-    ids=["record_tool_call", "append", "push"],
+    ids=["record_tool_call", "take", "push"],
 )
 @pytest.mark.parametrize("logged", [True, False], ids=["logged", "not-logged"])
 def test_a_session_hears_a_tool_however_it_is_recorded(

@@ -39,6 +39,13 @@ RESTATED = {
         "when is my sister's birthday?",
         "3 March",
     ),
+    "a question beside the point": (
+        "Stop bidding at 9,600.",
+        "The auction limit is 9,600.",
+        "The limit for the auction is ninety-six hundred.",
+        "how far do we go at the auction?",
+        "ninety-six",
+    ),
     "russian": (
         "Запомни: пароль от вайфая у бабушки малина.",
         "Grandma's wifi password is malina.",
@@ -96,6 +103,10 @@ def test_an_answer_in_other_words_goes_with_the_entry(memory: Memory, story: str
 HONEST = {
     "another thing of the same value": ("When does the bakery open?", "It opens at six."),
     "another question about the same thing": ("Who leads the depot?", "Mara leads it since May."),
+    "another number of the same thing": (
+        "How do visitors from abroad reach the depot?",
+        "The depot opens a gate at km 66.",
+    ),
     "a neighbour": ("What did we have for lunch?", "Soup, at six."),
 }
 

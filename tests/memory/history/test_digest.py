@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from gitmem.memory import review
 from gitmem.memory.memory import Memory
 
 from tests.memory.conftest import Clock
@@ -55,6 +56,16 @@ def test_a_revert_that_was_undone_takes_nothing_back(bundle: Memory) -> None:
     assert {"Taken back": ["A fact"]} == _told(bundle)
     bundle.undo()
     assert {"Learned": ["A fact"]} == _told(bundle)
+
+
+def test_what_was_taken_back_twice_is_told_once(bundle: Memory) -> None:
+    """A person let it in again between two reverts."""
+    for session in ("s1", "s2"):
+        bundle.remember("A fact", session=session)
+        for held in bundle.ledger.held():
+            review.accept(bundle, review.find(bundle, held.id), by="human:ada")
+        bundle.revert(session=session)
+    assert {"Taken back": ["A fact"]} == _told(bundle)
 
 
 def test_a_stretch_in_the_past(bundle: Memory, clock: Clock) -> None:

@@ -54,11 +54,9 @@ class AFile:
             str(self._top),
             limit=2_200,
             enforce=False,
-            reports=list,
             lock=lambda _: contextlib.nullcontext(),
-            now=time.time,
         )
-        found.patience = 0.0
+        found.prepare((), patience=0.0, now=time.time())
         return found
 
     def _entries(self) -> list[str]:

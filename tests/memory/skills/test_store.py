@@ -198,19 +198,17 @@ def test_directories_that_are_only_read(bundle: Memory, tmp_path: Path) -> None:
     unchanged(bundle, lambda: bundle.skills.patch("scale", "Run", "Do"), Refused, "only read")
 
 
-def test_the_list_is_kept_and_follows_every_change(bundle: Memory) -> None:
-    """The same list by a process that finds the kept one, and by one that does not."""
+def test_the_list_follows_every_change(bundle: Memory) -> None:
+    """The same list by a process that listed it before, and by one that did not."""
     from gitmem.memory.skills.catalog import Catalog
 
+    known = Catalog(bundle)
     for name in ("a", "b", "c"):
         bundle.skills.create(name, text(name), category="x")
+        assert name in [one.name for one in known.of_bundle()]
     bundle.skills.delete("b")
-    fresh = Catalog(bundle).of_bundle()
-    bundle.state.write_json(
-        __import__("gitmem.state", fromlist=["x"]).CACHE, {"form": 1, "skills": [["?"]]}, "skills"
-    )
-    assert fresh == Catalog(bundle).of_bundle()
-    assert ["a", "c"] == [one.name for one in fresh]
+    assert known.of_bundle() == Catalog(bundle).of_bundle()
+    assert ["a", "c"] == [one.name for one in known.of_bundle()]
 
 
 # --- the prompt index ------------------------------------------------------------------------------------
@@ -223,7 +221,6 @@ def test_the_index_of_a_prompt(bundle: Memory) -> None:
         "<available_skills>\ngeneral:\n  - haiku: How to write one\nops:\n  - deploy: How to deploy the site\n"
         "</available_skills>"
     ) == bundle.skills.index()
-    assert bundle.skills.index() is bundle.skills.index()
     assert (
         bundle.skills.index() == open_bundle(bundle.world, bundle.root, config=bundle.config).skills.index()
     )

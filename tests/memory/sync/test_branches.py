@@ -257,17 +257,23 @@ def test_a_branch_is_settled_as_main_is(machines: Machines) -> None:
     assert "origin" == a.show(evil).entry.pulled_from
 
 
-def test_a_branch_that_names_another_machine_is_named(machines: Machines) -> None:
-    """Trailer and branch agree, or it is said."""
+def test_a_branch_that_names_another_machine_is_not_folded(machines: Machines) -> None:
+    """Trailer and branch agree, or the branch is named and waits; the others are folded."""
     a = machines.first()
     where = machines.root / "plain"
     run_git(machines.root, "clone", "-q", machines.hub, str(where))
     adding("a fact of the tower")(where)
     run_git(where, "commit", "-q", "--no-verify", "-am", "flush: x\n\nKind: flush\nMachine: tower")
     run_git(where, "push", "-q", "origin", "HEAD:refs/heads/in/laptop")
+    on_branch(machines, "x", adding("x knows"))
     done = machines.sync(a)
-    [notice] = [one for one in done.notices if one.kind == "branch-of-another"]
-    assert ("in/laptop", "tower") == (notice.subject, notice.detail)
+    [notice] = [one for one in done.notices if one.kind == "branch-waits"]
+    assert "in/laptop" == notice.subject
+    assert "another machine: tower" in str(notice)
+    assert ["x knows"] == texts(a)
+    told = fold_here(str(machines.hub)).left_out
+    assert any("in/laptop" in sentence for sentence in told)
+    assert "a fact of the tower" not in run_git(machines.hub, "show", "main:memories/MEMORY.md")
 
 
 def test_what_another_writes_on_our_branch_is_not_ours(machines: Machines) -> None:
@@ -409,8 +415,10 @@ def test_the_log_leaves_merges_out(machines: Machines, capsys: pytest.CaptureFix
     assert 0 == main(["-C", b.root, "log"])
     shown = capsys.readouterr().out
     assert ("b knows" in shown, "merge" in shown) == (True, False)
-    assert 0 == main(["-C", b.root, "log", "--commits"])
-    assert merge[0][:8] in capsys.readouterr().out
+    for wanted, there in ((["--commits"], False), (["--commits", "--kind", "merge"], True)):
+        assert 0 == main(["-C", b.root, "log", *wanted])
+        assert there == (merge[0][:8] in capsys.readouterr().out)
+    assert merge[0] not in [entry.id for entry in b.log()]
     claims = [
         "-c",
         f"user.email={MERGE_EMAIL}",

@@ -79,7 +79,7 @@ def test_an_undo_that_claims_our_turn_takes_nothing_with_it(machines: Machines, 
     turn = turn_of(ours)
     other = machines.another("evil")
     with other.session("elsewhere") as session:
-        session._recorded.append(turn)
+        session._recorded.append((turn, ""))
         session.was_rewound()
     machines.sync(other)
     Sync(ours).run()

@@ -17,7 +17,6 @@ from gitmem.errors import (
     RefusedFetch,
     RemoteError,
     RewrittenRemote,
-    TakesMuch,
     UnknownRevision,
     UnrelatedHistories,
     UsageError,
@@ -60,7 +59,7 @@ class Machines:
             str(self.root / name),
             config=Config(machine=name),
         )
-        self.all[name] = bundle
+        self.met(name, bundle)
         self.link(bundle, self.hub)
         self.sync(bundle)
         return bundle
@@ -73,8 +72,15 @@ class Machines:
             config=Config(machine=name),
             prefer=self.transport,
         )
-        self.all[name] = bundle
+        self.met(name, bundle)
         return bundle
+
+    def met(self, name: str, bundle: Memory) -> None:
+        """A person says on each machine that the others are theirs too."""
+        for other, known in self.all.items():
+            known.ledger.confirm_machine(name, "ada")
+            bundle.ledger.confirm_machine(other, "ada")
+        self.all[name] = bundle
 
     def link(self, bundle: Memory, url: str, name: str = "origin") -> None:
         Remotes(bundle.repository).save(Remote(name, url, consent=True))
@@ -544,7 +550,7 @@ def test_undo_of_a_sync_when_a_clock_was_behind(machines: Machines) -> None:
 
 
 def test_undo_of_a_sync_that_brought_most_of_the_memory(machines: Machines) -> None:
-    """It is refused unless somebody says that it is meant; the commit that began the bundle is never taken back."""
+    """It hides all of that; the commit that began the bundle is never taken back."""
     a = machines.first()
     b = machines.another("b")
     a.remember("The only fact of a.")
@@ -555,9 +561,7 @@ def test_undo_of_a_sync_that_brought_most_of_the_memory(machines: Machines) -> N
     machines.sync(a)
 
     assert len(a.undo(dry_run=True).changes) >= 6
-    with pytest.raises(TakesMuch, match="take 6 of the 7 entries"):
-        a.undo()
-    a.undo(much=True)
+    a.undo()
     assert ["The only fact of a."] == shown(a)
     with pytest.raises(UnknownRevision, match="began a bundle"):
         a.revert(list(a.log())[-1].commit.oid)
@@ -809,18 +813,66 @@ def test_a_person_decides_on_what_a_shared_remote_brought(
     assert ORDER in freeze(theirs).text
 
 
-def test_a_remote_of_ones_own_brings_what_is_confirmed(machines: Machines) -> None:
-    """Two machines of one person trust each other."""
+def test_a_machine_is_ones_own_when_a_person_said_so(machines: Machines) -> None:
+    """What it adds is unconfirmed until then, also on a remote that is not shared; then all of it counts, and what comes."""
     ours, theirs = machines.first("a"), machines.another("b")
-    theirs.curated.add(ORDER)
+    ours.ledger.disown_machine("b")
+    for text in (ORDER, FACT):
+        theirs.curated.add(text)
     machines.sync(theirs)
-    machines.sync(ours)
+    done = machines.sync(ours)
+    assert [("machine-unknown", "b")] == [(one.kind, one.subject) for one in done.notices]
+    assert ORDER not in freeze(ours).text
+    assert f"(unconfirmed, from origin) {FACT}" in freeze(ours).text
+    ours.ledger.confirm_machine("b", "ada")
+    assert [] == [*review.waiting(ours), *review.unconfirmed(ours)]
     assert ORDER in freeze(ours).text
-    assert [] == review.waiting(ours)
+    theirs.curated.add("The tram to Bonn has 9 stops.")
+    machines.sync(theirs)
+    assert () == machines.sync(ours).notices
+    assert [] == review.unconfirmed(ours)
+
+
+def test_a_machine_of_ones_own_vouches_for_no_other(machines: Machines) -> None:
+    """Of what comes in one sync each entry is its own machine's; on a shared remote no name counts."""
+    ours, laptop, guest = machines.first("a"), machines.another("laptop"), machines.another("guest")
+    ours.ledger.disown_machine("guest")
+    laptop.curated.add("The laptop is blue.")
+    machines.sync(laptop)
+    guest.curated.add("The guest is late.")
+    machines.sync(guest)
+    laptop.curated.add("The laptop is old.")
+    machines.sync(laptop)
+    done = machines.sync(ours)
+    assert ["guest"] == [one.subject for one in done.notices if one.kind == "machine-unknown"]
+    assert ["The guest is late."] == [item.text for item in review.unconfirmed(ours)]
+    remotes = Remotes(ours.repository)
+    remotes.save(replace(remotes.get("origin"), shared=True))
+    laptop.curated.add("The laptop is slow.")
+    machines.sync(laptop)
+    machines.sync(ours)
+    assert "The laptop is slow." in [item.text for item in review.unconfirmed(ours)]
+
+
+def test_only_a_person_says_which_machines_are_theirs(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command is refused without a terminal, and works at one."""
+    from gitmem.cli.app import App
+    from gitmem.cli.main import main
+
+    ours = machines.first("a")
+    assert main(["-C", ours.root, "remote", "confirm", "Laptop"]) == 2
+    assert "Only a person at a terminal" in capsys.readouterr().err
+    monkeypatch.setattr(App, "is_person", True)
+    assert main(["-C", ours.root, "remote", "confirm", "Laptop"]) == 0
+    assert {"laptop"} == ours.ledger.own_machines()
+    assert main(["-C", ours.root, "remote", "confirm", "laptop", "--revoke"]) == 0
+    assert frozenset() == ours.ledger.own_machines()
 
 
 def test_a_merge_says_whose_commits_it_joins(machines: Machines) -> None:
-    """The subject names machines and counts; it is the same wherever the merge is made."""
+    """The subject names the machines; it is the same wherever the merge is made."""
     a = machines.first()
     b = machines.another("b")
     a.curated.add("from a")
@@ -828,10 +880,7 @@ def test_a_merge_says_whose_commits_it_joins(machines: Machines) -> None:
     b.curated.add("more from b")
     machines.sync(a)
     machines.sync(b)
-    subject = run_git(b.root, "log", "-1", "--format=%s")
-    assert sorted(["1 commit of a", "2 commits of b"]) == sorted(
-        subject.removeprefix("merge: ").split(" and ")
-    )
+    assert "merge: 2 branches of a, b" == run_git(b.root, "log", "-1", "--format=%s")
 
 
 def test_a_first_push_scans_each_text_once(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,14 +165,14 @@ def test_many_branches_are_one_commit_that_git_takes(tmp_path: Path) -> None:
     for number in range(40):
         world.tips[f"m{number}"] = base
         world.change(f"m{number}", "add", number % 5, number)
-    before = world.repository.store.all_ids()
+    before = world.repository.store.with_prefix()
     tip = folded(world.repository, world.tips.values())
     commit = world.repository.store.commit(tip)
     assert sorted(world.tips[f"m{number}"] for number in range(40)) == list(commit.parents)
     file = CuratedFile.parse(world.repository.tree(tip).read(layout.MEMORY) or b"")
     assert 45 == len(file.entries)
     world.repository.store.close()
-    assert 6 >= len(world.repository.store.all_ids() - before)
+    assert 6 >= len(world.repository.store.with_prefix() - before)
     run_git(world.repository.git_dir, "update-ref", "refs/heads/main", tip)
     run_git(world.repository.git_dir, "fsck", "--strict", "--no-dangling")
 

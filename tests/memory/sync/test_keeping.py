@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from gitmem.errors import RefusedFetch
 from gitmem.git.git_settings import Remotes
+from gitmem.hosts.brief import note_seen
 from gitmem.memory import review
-from gitmem.memory.curated.prompt_block import freeze, note_seen
+from gitmem.memory.curated.prompt_block import freeze
 from gitmem.memory.gate.marks import is_unconfirmed
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync.keeping import Loss
 from gitmem.memory.sync.server import received
 from gitmem.memory.sync.sync import Sync, Synced
 from gitmem.memory.upkeep import git_hooks
@@ -22,6 +22,7 @@ from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash, section_key
+from gitmem.state import PERSON
 
 from tests.faults.hostile import ATTACK
 from tests.git.support import run_git
@@ -108,19 +109,18 @@ def b(machines: Machines, request: pytest.FixtureRequest) -> Memory:
     return bundle
 
 
-def sync(machines: Machines, bundle: Memory, *, agree: bool | None = None) -> Synced:
-    asked: list[Sequence[Loss]] = []
-
-    def answer(_: str, losses: Sequence[Loss]) -> bool:
-        asked.append(losses)
-        return bool(agree)
-
-    return Sync(bundle, agree=None if agree is None else answer).run()
+def sync(machines: Machines, bundle: Memory) -> Synced:
+    return Sync(bundle).run()
 
 
 def said(done: Synced) -> list[str]:
-    """What a sync had to say; the peer's clock is not the tests'."""
-    return [notice.kind for notice in done.notices if notice.kind != "dates-wrong"]
+    """What a sync had to say."""
+    return [notice.kind for notice in done.notices]
+
+
+def removed(done: Synced) -> list[str]:
+    """The entries that a sync took away from what was here."""
+    return [one.old.text for one in done.came if one.op == "remove" and one.old and one.key.space == "§"]
 
 
 # --- everyday removals, and more -------------------------------------------------------------------------
@@ -132,11 +132,11 @@ def test_an_everyday_removal_goes_and_is_reported(machines: Machines, b: Memory)
     peer.push(without("fact 0"))
     done = sync(machines, b)
     assert FACTS[1:] == texts(b)
-    assert "1 entry of memories/MEMORY.md" == done.taken
+    assert ["fact 0"] == removed(done)
     peer.push(retracting("fact 1"))
     done = sync(machines, b)
     assert FACTS[2:] == texts(b)
-    assert "1 entry of memories/MEMORY.md" == done.taken
+    assert ["fact 1"] == removed(done)
     assert ["fact 1"] == [item.text for item in b.ledger.held()]
     assert not [item for item in review.waiting(b) if item.kind == "taken"]
 
@@ -152,7 +152,7 @@ def test_more_than_half_of_a_store_stays(
     assert set(FACTS) == set(texts(b))
     assert before == freeze(b).text
     assert ["taken-kept"] == said(done)
-    assert "" == done.taken
+    assert [] == removed(done)
     waiting = [item for item in review.waiting(b) if item.kind == "taken"]
     assert FACTS[:5] == sorted(item.text for item in waiting)
     assert "5 entries that a remote took away wait for a person" in done.waiting
@@ -161,15 +161,6 @@ def test_more_than_half_of_a_store_stays(
     review.drop(b, waiting[1], by="ada")
     assert set(FACTS) - {waiting[1].text} == set(texts(b))
     assert waiting[2:] == [item for item in review.waiting(b) if item.kind == "taken"]
-
-
-@pytest.mark.parametrize("agreed", [False, True])
-def test_a_person_at_a_terminal_is_asked(machines: Machines, b: Memory, agreed: bool) -> None:
-    """Who says yes lets it go; who does not keeps it."""
-    Peer(machines).push(without(*FACTS[:5]))
-    sync(machines, b, agree=agreed)
-    assert (set(FACTS[5:]) if agreed else set(FACTS)) == set(texts(b))
-    assert agreed == (not [item for item in review.waiting(b) if item.kind == "taken"])
 
 
 def test_what_a_person_verified_here_stays(machines: Machines, b: Memory) -> None:
@@ -262,7 +253,7 @@ def test_what_others_brought_and_the_scanner_doubts_is_one_item(
     Peer(machines).push(with_entry(doubtful))
     sync(machines, b)
     [item] = [one for one in review.waiting(b) if one.kind == "hidden"]
-    assert "shared remote origin" in item.why
+    assert "came from origin" in item.why
     assert ";" in item.why
     (review.accept if accepted else review.drop)(b, item, by="ada")
     assert not [one for one in review.waiting(b) if one.kind == "hidden"]
@@ -315,7 +306,7 @@ def test_entries_for_this_machine_push_nobody_out(machines: Machines, b: Memory)
     done = sync(machines, b)
     assert done.archived
     assert set(FACTS) <= set(texts(b))
-    note_seen(b)
+    note_seen(b, PERSON)
     assert all(fact in freeze(b).text for fact in FACTS)
 
 
@@ -327,7 +318,7 @@ def test_small_syncs_take_no_more_than_a_large_one(
     peer = Peer(machines)
     for number in range(4):
         peer.push(how(FACTS[number]))
-        assert "1 entry of memories/MEMORY.md" == sync(machines, b).taken
+        assert 1 == len(removed(sync(machines, b)))
     assert FACTS[4:] == texts(b)
     b.curated.add("learned meanwhile")
     peer.push(how(FACTS[4]))
@@ -340,21 +331,6 @@ def test_small_syncs_take_no_more_than_a_large_one(
     peer.push(how(FACTS[5]))
     assert ["taken-kept"] != said(sync(machines, b))
     assert FACTS[5] not in texts(b)
-
-
-def test_what_a_person_let_go_is_not_counted_again(machines: Machines, b: Memory) -> None:
-    """Who agreed has looked: the next removal is an everyday one."""
-    b.curated.add("another fact")
-    b.curated.add("one more fact")
-    machines.sync(b)
-    peer = Peer(machines)
-    peer.push(without(FACTS[0]))
-    sync(machines, b)
-    peer.push(without(*FACTS[1:6]))
-    sync(machines, b, agree=True)
-    peer.push(without(FACTS[6]))
-    assert not said(sync(machines, b))
-    assert {FACTS[7], "another fact", "one more fact"} == set(texts(b))
 
 
 def test_an_entry_keeps_its_good_name(machines: Machines, b: Memory) -> None:
@@ -380,7 +356,7 @@ def test_an_entry_keeps_its_good_name(machines: Machines, b: Memory) -> None:
 def test_small_syncs_push_nobody_out(machines: Machines, b: Memory, plain: bool) -> None:
     """A store that is full takes nothing in for what was there, however little comes at a time and however new it is."""
     b.config = replace(b.config, memory_char_limit=150)
-    note_seen(b)
+    note_seen(b, PERSON)
     peer = Peer(machines)
     for number in range(8):
         peer.push(with_entry(f"{number} is a newer fact from elsewhere", at="2026-06-30T14:01:00.000Z"))
@@ -425,7 +401,7 @@ def test_two_full_stores_come_to_rest(machines: Machines) -> None:
     assert tips == (a.tip, b.tip)
     assert a.tip == b.tip
     for bundle in (a, b):
-        note_seen(bundle)
+        note_seen(bundle, PERSON)
         block = freeze(bundle).text
         assert all(f"fact {number} of {bundle.config.machine}" in block for number in range(6))
 
@@ -678,9 +654,9 @@ def test_undo_takes_a_sync_back_whole(machines: Machines, b: Memory) -> None:
     assert done.archived
     b.config = replace(b.config, memory_char_limit=500)
     b.curated.add("later")
-    b.undo(much=True)
+    b.undo()
     tip = b.tip
-    b.undo(much=True)
+    b.undo()
     assert tip == b.tip
     assert before == set(shown(b))
     assert not sync(machines, b).received

@@ -101,23 +101,6 @@ def test_paths_that_collide(bundle: Memory) -> None:
     assert any("ignores case" in problem.what for problem in _found(bundle))
 
 
-@pytest.mark.parametrize(
-    ("message", "committer", "wrong"),
-    [
-        ("edit: x\n\nKind: edit\n", "gitmem", False),
-        ("anything", "Ann", False),
-        ("edit: x\n", "gitmem", True),
-        ("edit: x\n\nKind: edit\nKind: flush\n", "gitmem", True),
-        ("edit: x\n\nKind: nonsense\n", "gitmem", True),
-        ("flush: x\n\nKind: edit\n", "gitmem", True),
-    ],
-)
-def test_trailers_of_our_own_commits(bundle: Memory, message: str, committer: str, wrong: bool) -> None:
-    """Gitmem's commits say their kind once; people may write what they like."""
-    _commit(bundle, {}, message, committer)
-    assert wrong == ("trailers" in _checks(bundle))
-
-
 def test_the_history_is_checked_on_demand(bundle: Memory) -> None:
     """A bad file that was repaired since is found in the whole history only."""
     _commit(bundle, {b"a.md": _blob(bundle, b"bad")}, "edit: x\n\nKind: edit\n")
@@ -160,7 +143,7 @@ def test_a_truncated_pack_is_told_once(bundle: Memory) -> None:
     problems = _found(bundle)
     assert ["objects", "objects"] == [problem.check for problem in problems]
     assert "checksum does not match" in problems[0].what
-    assert "missing or damaged" in problems[1].what
+    assert "Missing or damaged" in problems[1].what
     assert "gitmem check" not in problems[0].remedy
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from gitmem.files import DiskGroup
 from gitmem.git import recovery
-from gitmem.git.commit_note import CommitNote, NoteFile
 from gitmem.git.git_directory import open_repository
+from gitmem.git.recovery import CommitNote, NoteFile
 from gitmem.git.repository import Repository
 from gitmem.state import LocalState
 
