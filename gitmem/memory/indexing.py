@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 _WAIT = 60.0
 _PATIENCE = 1.0
-"""Seconds that a reader waits for another process to bring the index up; then it reads the index as it is."""
+"""Seconds that a reader waits for a build in the background; then it reads the index as it is."""
 
 
 def _silent(_done: int, _of: int) -> None:
@@ -76,8 +76,12 @@ class Indexing:
             return self._repaired(trouble, tip)
 
     def catch_up(self) -> None:
-        """Bring the index up to the tip, while readers in other processes go on with what it has."""
-        with contextlib.suppress(IndexTrouble), self._building():
+        """Bring the index up to the tip in the background, while readers go on with what it has."""
+        with (
+            contextlib.suppress(IndexTrouble, BundleBusy),
+            self._background().hold("index", wait=0),
+            self._building(),
+        ):
             database = Database.open(self.path)
             try:
                 if Lookup(database).tip != self._bundle.tip:
@@ -86,7 +90,7 @@ class Indexing:
                 database.close()
 
     def _is_brought_up_elsewhere(self, index: Index, tip: Oid) -> bool:
-        lock, until = self._lock(), time.monotonic() + _PATIENCE
+        lock, until = self._background(), time.monotonic() + _PATIENCE
         while lock.is_held and time.monotonic() < until:
             time.sleep(_PATIENCE / 20)
         return index.tip != tip and lock.is_held
@@ -164,6 +168,10 @@ class Indexing:
 
     def _lock(self) -> Lock:
         return self._bundle.state.lock("index", "Another process is building the index.")
+
+    def _background(self) -> Lock:
+        """The lock that says: this build may take long, do not wait for it."""
+        return self._bundle.state.lock("index-background", "Another process is building the index.")
 
     def _bring_up(self, database: Database, tip: Oid) -> None:
         if not database.is_writable:

@@ -56,10 +56,10 @@ def test_a_reader_sees_the_newest_commit(bundle: Memory) -> None:
     assert texts(bundle, "memories/MEMORY.md") == ["tabs, not spaces", "the office is in Bern"]
 
 
-def test_while_another_process_brings_it_up_the_index_answers_as_it_is(bundle: Memory) -> None:
+def test_while_it_is_built_in_the_background_the_index_answers_as_it_is(bundle: Memory) -> None:
     """A reader says so and waits for nobody; afterwards it sees everything."""
     assert texts(bundle, "memories/MEMORY.md") == ["tabs, not spaces"]
-    with bundle.state.lock("index", "busy").hold("a long build"):
+    with bundle.state.lock("index-background", "busy").hold("a long build"):
         graft(bundle.repository, {"memories/MEMORY.md": curated("tabs, not spaces", "the office is in Bern")})
         assert texts(bundle, "memories/MEMORY.md") == ["tabs, not spaces"]
         assert "in the background" in bundle.warnings[-1]
