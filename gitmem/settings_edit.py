@@ -1,7 +1,7 @@
 """One key of a settings file in JSON (also with comments), TOML or YAML: set, removed, and taken back to the byte.
 
-Pure: texts in, texts out. The place of a key is found by the marks of a parser, and the cut is textual, so that comments
-and order stay. Each edit is proved: read again, the text may differ in that one key alone; else nothing is changed.
+Pure: texts in, texts out. An edit is textual, so that comments and order stay. Each form proposes places for it, and the
+first is taken that is proved: read again, the text differs in that one key alone; without one nothing is changed.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from gitmem.errors import ConfigError
 
@@ -20,7 +20,6 @@ Keys = Sequence[str]
 
 _BOM = "\ufeff"
 _INDENT = "  "
-_WORDS_OF_YAML = ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
 
 
 def load(form: Form, text: str) -> dict[str, Any]:
@@ -29,10 +28,7 @@ def load(form: Form, text: str) -> dict[str, Any]:
     try:
         found = _LOAD[form](text) if text.strip() else {}
     except (ValueError, RecursionError) as error:
-        where = f" (line {error.args[1]})" if len(error.args) > 1 and isinstance(error.args[1], int) else ""
-        raise ConfigError(
-            f"The file is not readable as {form.upper()}{where}.", hint="Correct it first."
-        ) from error
+        raise ConfigError(f"The file is not readable as {form.upper()}.", hint="Correct it first.") from error
     if not isinstance(found, dict | None):
         raise ConfigError("The file does not hold settings by their names.", hint="Correct it first.")
     return found or {}
@@ -44,19 +40,17 @@ def get(form: Form, text: str, keys: Keys) -> Any:
 
 
 def put(form: Form, text: str, keys: Keys, value: Any) -> str:
-    """Return the text with this value of a key."""
+    """Return the text with this value of a key; None is to have no such key, nor a group that is empty by that."""
     if get(form, text, keys) == value:
         return text
     body = text.removeprefix(_BOM)
-    return _proved(form, text, text.removesuffix(body) + _PUT[form](body, keys, value), keys, value)
-
-
-def remove(form: Form, text: str, keys: Keys) -> str:
-    """Return the text without a key, and without a group that is empty by that; the same text where it has none."""
-    if get(form, text, keys) is None:
-        return text
-    body = text.removeprefix(_BOM)
-    return _proved(form, text, text.removesuffix(body) + _REMOVE[form](body, keys), keys, None)
+    for proposed in _PROPOSE[form](body, keys, value):
+        after = text.removesuffix(body) + proposed
+        if _is_proved(form, text, after, keys) and get(form, after, keys) == value:
+            return after
+    raise ConfigError(
+        "The file has a form that is not edited safely, so it was left as it is.", hint="Change it by hand."
+    )
 
 
 def keys_of_setting(text: str, name: str) -> Keys:
@@ -98,14 +92,11 @@ def take_back(form: Form, now: str, edit: Edit | None, keys: Keys) -> str:
         tried.append(now[: edit.start] + edit.removed + now[edit.start + len(edit.added) :])
     if edit is not None and edit.added.strip() and now.count(edit.added) == 1:
         tried.append(now.replace(edit.added, edit.removed))
+    # A note is a file that others may have written: it changes that one key or nothing.
     for text in tried:
-        try:
-            # A note is a file that others may have written: it changes that one key or nothing.
-            if _without(load(form, text), keys) == _without(load(form, now), keys):
-                return text
-        except ConfigError:
-            pass
-    return remove(form, now, keys)
+        if _is_proved(form, now, text, keys):
+            return text
+    return put(form, now, keys, None)
 
 
 def _common(one: str, other: str) -> int:
@@ -118,17 +109,15 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# --- proof -----------------------------------------------------------------------------------------------
-
-
-def _proved(form: Form, before: str, after: str, keys: Keys, value: Any) -> str:
+def _is_proved(form: Form, before: str, after: str, keys: Keys) -> bool:
+    """Return whether two texts differ in that key alone; strict JSON stays strict."""
     try:
-        found = load(form, after)
+        if form == "json" and _strict(before) == before and _strict(after) != after:
+            return False
+        is_same: bool = _without(load(form, after), keys) == _without(load(form, before), keys)
+        return is_same
     except ConfigError:
-        _refuse()
-    if _at(found, keys) != value or _without(found, keys) != _without(load(form, before), keys):
-        _refuse()
-    return after
+        return False
 
 
 def _at(found: Any, keys: Keys) -> Any:
@@ -140,16 +129,10 @@ def _at(found: Any, keys: Keys) -> Any:
 def _without(found: Any, keys: Keys) -> Any:
     """Return all that must not change; an empty group and none are the same."""
     if not keys or not isinstance(found, dict | None):
-        return None if not keys else found
+        return found if keys else None
     rest = {key: value for key, value in (found or {}).items() if key != keys[0]}
     inside = _without((found or {}).get(keys[0]), keys[1:])
     return {**rest, keys[0]: inside} if inside else rest
-
-
-def _refuse() -> NoReturn:
-    raise ConfigError(
-        "The file has a form that is not edited safely, so it was left as it is.", hint="Change it by hand."
-    )
 
 
 # --- TOML ------------------------------------------------------------------------------------------------
@@ -161,30 +144,26 @@ def _load_toml(text: str) -> Any:
     return tomllib.loads(text)
 
 
-def _put_toml(text: str, keys: Keys, value: Any) -> str:
-    if not isinstance(value, Mapping):
-        _refuse()
-    text = _remove_toml(text, keys)
-    head = ".".join(key if re.fullmatch(r"[\w-]+", key, re.ASCII) else json.dumps(key) for key in keys)
-    lines = [f"[{head}]", *(f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in value.items())]
-    between = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
-    return text + between + "\n".join(lines) + "\n"
-
-
-def _remove_toml(text: str, keys: Keys) -> str:
-    """Cut the table and those below it, from their heads to the next head."""
+def _propose_toml(text: str, keys: Keys, value: Any) -> Iterator[str]:
+    """Cut the table and those below it, from their heads to the next head; then add the new one at the end."""
     name = r"\s*\.\s*".join(rf"(?:\"{re.escape(key)}\"|{re.escape(key)})" for key in keys)
     head = re.compile(rf"\s*\[\s*{name}\s*(\.[^\]]*)?\]\s*(#.*)?")
     kept: list[str] = []
-    inside = False
+    is_inside = False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("["):
-            inside = head.fullmatch(line.rstrip("\r\n")) is not None
-            if inside and kept and not kept[-1].strip():
+            is_inside = head.fullmatch(line.rstrip("\r\n")) is not None
+            if is_inside and kept and not kept[-1].strip():
                 kept.pop()  # the empty line before it
-        if not inside:
+        if not is_inside:
             kept.append(line)
-    return "".join(kept)
+    rest = "".join(kept)
+    if value is None:
+        yield rest
+    elif isinstance(value, Mapping):
+        between = "" if not rest.strip() else "\n" if rest.endswith("\n") else "\n\n"
+        lines = [f"{key} = {json.dumps(one, ensure_ascii=False)}\n" for key, one in value.items()]
+        yield f"{rest}{between}[{'.'.join(keys)}]\n{''.join(lines)}"
 
 
 # --- JSON, also with comments ----------------------------------------------------------------------------
@@ -192,17 +171,10 @@ def _remove_toml(text: str, keys: Keys) -> str:
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
-_KEY = re.compile(rf"[\s,]*({_STRING})\s*:\s*", re.DOTALL)
-_COMMA = re.compile(r"\s*,")
 
 
-class _Member(NamedTuple):
-    """A key of an object and its value, by where they are in the text."""
-
-    key: str
-    start: int
-    value: int
-    end: int
+def _load_json(text: str) -> Any:
+    return json.loads(_strict(text))
 
 
 def _without_comments(text: str) -> str:
@@ -215,66 +187,47 @@ def _strict(text: str) -> str:
     return _LAST_COMMA.sub(lambda one: one[1] or " ", _without_comments(text))
 
 
-def _load_json(text: str) -> Any:
-    return json.loads(_strict(text))
-
-
-def _members(bare: str, opening: int) -> list[_Member]:
-    """Find the members of the object that opens there, in strict JSON."""
-    members: list[_Member] = []
-    end = opening + 1
-    while key := _KEY.match(bare, end):
-        end = json.JSONDecoder().raw_decode(bare, key.end())[1]
-        members.append(_Member(json.loads(key[1]), key.start(1), key.end(), end))
-    return members
-
-
-def _json_way(text: str, keys: Keys) -> tuple[int, list[_Member], int]:
-    """Go down to the last object on the way that is there: where it opens, its members, how deep it is."""
+def _members(text: str, key: str) -> Iterator[tuple[int, int, int]]:
+    """Find a key at any depth: where it begins, where its value begins, and where that ends."""
     bare = _strict(text)
-    top = len(bare) - len(bare.lstrip())
-    members = _members(bare, top)
-    for depth, key in enumerate(keys[:-1]):
-        inside = next((one for one in members if one.key == key), None)
-        if inside is None:
-            return top, members, depth
-        if text[inside.value] != "{":
-            _refuse()
-        top, members = inside.value, _members(bare, inside.value)
-    return top, members, len(keys) - 1
+    for found in re.finditer(rf"{re.escape(json.dumps(key))}\s*:\s*", bare):
+        try:
+            yield found.start(), found.end(), json.JSONDecoder().raw_decode(bare, found.end())[1]
+        except ValueError:  # a text in a text
+            continue
 
 
-def _put_json(text: str, keys: Keys, value: Any) -> str:
-    top, members, depth = _json_way(text, keys) if text.strip() else (0, [], 0)
-    margin = "\n" + _INDENT * (depth + 1)
-    there = next((one for one in members if one.key == keys[depth]), None)
-    for key in reversed(keys[depth + 1 :]):
-        value = {key: value}
-    written = json.dumps(value, indent=len(_INDENT), ensure_ascii=False).replace("\n", margin)
-    if there is not None:
-        return text[: there.value] + written + text[there.end :]
-    line = f"{margin}{json.dumps(keys[depth])}: {written}"
-    if not text.strip():
-        return f"{{{line}\n}}\n"
-    rest = text[top + 1 :]
-    if not members and rest.lstrip(" \t").startswith("}"):
-        line, rest = line + "\n" + _INDENT * depth, rest.lstrip(" \t")
-    return text[: top + 1] + line + ("," if members else "") + rest
+def _propose_json(text: str, keys: Keys, value: Any) -> Iterator[str]:
+    for start, begin, end in _members(text, keys[-1]):
+        if value is not None:
+            yield text[:begin] + _json(value, len(keys)) + text[end:]
+            continue
+        before, rest = text[:start].rstrip(), text[end:]
+        yield before + re.sub(r"\A\s*,", "", rest)
+        bare = _without_comments(before).rstrip()
+        if bare.endswith(","):  # of the last one the comma before it goes
+            yield before[: len(bare) - 1] + before[len(bare) :] + rest
+        yield before + rest
+    if value is None:
+        return
+    text = text if text.strip() else "{}\n"
+    for depth in range(len(keys) - 1, -1, -1):  # into the deepest object on the way that is there
+        line = f"\n{_INDENT * (depth + 1)}{json.dumps(keys[depth])}: {_json(value, depth + 1)}"
+        places = [span[1] for span in _members(text, keys[depth - 1])] if depth else [text.find("{")]
+        for at in places:
+            rest = text[at + 1 :]
+            tail = "" if rest.lstrip(" \t\r").startswith("\n") else "\n" + _INDENT * depth
+            yield text[: at + 1] + line + tail + rest.lstrip(" \t")  # it was empty
+            yield text[: at + 1] + line + "," + rest
+        value = {keys[depth]: value}
 
 
-def _remove_json(text: str, keys: Keys) -> str:
-    _, members, _ = _json_way(text, keys)
-    at = next(number for number, one in enumerate(members) if one.key == keys[-1])
-    one, bare = members[at], _without_comments(text)
-    if comma := _COMMA.match(bare, one.end):
-        rest = text[comma.end() :]
-        return text[: one.start] + re.sub(r"\A[ \t]*\r?\n?[ \t]*", "", rest)
-    if at and (comma := _COMMA.match(bare, members[at - 1].end)):  # the last one: the comma before it goes
-        return text[: comma.end() - 1] + text[comma.end() : one.start].rstrip() + text[one.end :]
-    return text[: one.start].rstrip() + text[one.end :].lstrip()
+def _json(value: Any, depth: int) -> str:
+    written = json.dumps(value, indent=len(_INDENT), ensure_ascii=False)
+    return written.replace("\n", "\n" + _INDENT * depth)
 
 
-# --- YAML: PyYAML's nodes are untyped --------------------------------------------------------------------
+# --- YAML ------------------------------------------------------------------------------------------------
 
 
 def _load_yaml(text: str) -> Any:
@@ -283,84 +236,52 @@ def _load_yaml(text: str) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise ValueError(str(error), mark.line + 1 if mark is not None else "") from error
+        raise ValueError(str(error)) from error
 
 
-def _pairs(text: str, keys: Keys) -> list[Any]:
-    """Find key and value of each name on the way, as far as they are there; only groups in lines of their own are edited."""
-    import yaml
-
-    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
-    found: list[Any] = []
-    for name in keys:
-        if node is None or _is_empty(node):
-            break
-        if node.id != "mapping" or node.flow_style:
-            _refuse()
-        same = next((pair for pair in node.value if pair[0].value == name), None)
-        if same is None:
-            break
-        found.append(same)
-        node = same[1]
-    return found
-
-
-def _is_empty(node: Any) -> bool:
-    return not node.value or node.tag.endswith(":null")
-
-
-def _put_yaml(text: str, keys: Keys, value: Any) -> str:
-    found = _pairs(text, keys)
-    if len(found) == len(keys):
-        start, end = _span(found[-1][1])
-        return f"{text[:start].rstrip(' ')} {_scalar(value)}{text[end:]}"
-    rest = keys[len(found) :]
-    lines = [f"{_INDENT * depth}{key}:" for depth, key in enumerate(rest)]
-    lines[-1] += f" {_scalar(value)}"
+def _propose_yaml(text: str, keys: Keys, value: Any) -> Iterator[str]:
+    """Keys in lines of their own: the line of the key, one below the line of its group, or lines at the end."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    if not found:
+    own = f" {_scalar(value)}"
+    for found in _line_of(keys[-1]).finditer(text):
+        if value is not None:
+            yield text[: found.start("value")] + own + text[found.end("value") :]
+            continue
+        start, end = found.start(), found.end() + len(newline)
+        if len(keys) > 1:  # with its group, where nothing else is in it
+            group = re.compile(rf"^{re.escape(keys[0])}:[ \t]*\r?\n\Z", re.MULTILINE).search(text[:start])
+            yield from [text[: group.start()] + text[end:]] if group else ()
+        yield text[:start] + text[end:]
+    if value is None:
+        return
+    for found in _line_of(keys[0]).finditer(text) if len(keys) > 1 else ():
+        if found["value"].strip() in ("", "null", "{}") or not found["value"].strip("{ }"):
+            below = re.compile(r"(?:\s*(?:#[^\n]*)?\n)*([ \t]+)\S").match(text, found.end())
+            head = text[: found.start("value")] + text[found.end("value") : found.end()]
+            for indent in (below[1] if below else _INDENT, _INDENT):
+                yield f"{head}{newline}{indent}{keys[1]}:{own}{text[found.end() :]}"
+    if keys[0] not in load("yaml", text):
         end_of_document = re.search(r"^\.\.\.", text, re.MULTILINE)
         at = end_of_document.start() if end_of_document else len(text)
-        head = "" if text[:at].endswith("\n") or not at else newline
-        return text[:at] + head + "".join(f"{one}{newline}" for one in lines) + text[at:]
-    key, group = found[-1]
-    column = group.start_mark.column
-    if _is_empty(group):  # `memory:`, `memory: null`, `memory: {}`
-        start, end = _span(group)
-        text, column = text[:start].rstrip(" ") + text[end:], key.start_mark.column + len(_INDENT)
-    # Behind the line of the group itself, before its first comment.
-    at = re.compile(r"\r?\n|\Z").search(text, _span(key)[1]).start()  # type: ignore[union-attr]
-    return text[:at] + "".join(f"{newline}{' ' * column}{one}" for one in lines) + text[at:]
+        before = text[:at] + ("" if text[:at].endswith("\n") or not at else newline)
+        lines = f"{keys[0]}:{own}" if len(keys) == 1 else f"{keys[0]}:{newline}{_INDENT}{keys[1]}:{own}"
+        yield f"{before}{lines}{newline}{text[at:]}"
 
 
-def _remove_yaml(text: str, keys: Keys) -> str:
-    found = _pairs(text, keys)
-    key, value = found[-1]
-    if len(found) > 1:
-        above, group = found[-2]
-        if len(group.value) == 1 and "#" not in text[_span(above)[1] : _span(key)[0]]:  # it would be empty
-            key = above
-    start = text.rfind("\n", 0, _span(key)[0]) + 1
-    end = text.find("\n", _span(value)[1]) + 1
-    return text[:start] + text[end:] if end else text[:start].removesuffix("\n").removesuffix("\r")
-
-
-def _span(node: Any) -> tuple[int, int]:
-    """Return where a key or value of one line is."""
-    start, end = node.start_mark, node.end_mark
-    if (node.id != "scalar" and not _is_empty(node)) or start.line != end.line:
-        _refuse()
-    return start.index, end.index
+def _line_of(key: str) -> re.Pattern[str]:
+    """Match a line with a key, its value, and a comment."""
+    return re.compile(
+        rf"^[ \t]*([\"']?){re.escape(key)}\1:(?P<value>(?: +(?:{_STRING}|'[^'\n]*'|[^\s#'\"][^\n#]*?))?)"
+        r"(?P<rest>[ \t]*(?:[ \t]#[^\r\n]*)?)(?=\r?$)",
+        re.MULTILINE,
+    )
 
 
 def _scalar(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str):
-        return json.dumps(value)
-    is_plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", value) and value.lower() not in _WORDS_OF_YAML
-    return value if is_plain else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z][\w-]*", value) and _load_yaml(value) == value:
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 _LOAD = {"toml": _load_toml, "json": _load_json, "yaml": _load_yaml}
-_PUT = {"toml": _put_toml, "json": _put_json, "yaml": _put_yaml}
-_REMOVE = {"toml": _remove_toml, "json": _remove_json, "yaml": _remove_yaml}
+_PROPOSE = {"toml": _propose_toml, "json": _propose_json, "yaml": _propose_yaml}

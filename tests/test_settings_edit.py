@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 import yaml
 from gitmem.errors import ConfigError
-from gitmem.settings_edit import Edit, Form, Keys, get, load, put, remove, take_back
+from gitmem.settings_edit import Edit, Form, Keys, get, load, put, take_back
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -117,12 +118,12 @@ def test_what_others_wrote_since_stays(form: Form, text: str, keys: Keys, value:
 def test_a_key_is_removed_without_a_note(form: Form, text: str, keys: Keys, value: Any) -> None:
     """Whoever lost the note gets the key out all the same, and nothing else changes."""
     once = put(form, text, keys, value)
-    left = remove(form, once, keys)
+    left = put(form, once, keys, None)
     assert None is get(form, left, keys)
     assert [] == [
         one for one in comments(text) if one not in left and "honcho" not in text and "mine" not in one
     ]
-    assert left == remove(form, left, keys)
+    assert left == put(form, left, keys, None)
 
 
 @pytest.mark.parametrize(("form", "texts"), FILES.items())
@@ -175,10 +176,21 @@ def test_a_forged_note_changes_no_other_key() -> None:
         assert {"model": "mine"} == load("yaml", left)
 
 
+def test_strict_json_stays_strict() -> None:
+    """An agent that reads no comments reads no comma behind the last key either."""
+    text = '{"mcp_servers":{}}\n'
+    once = put("json", text, SERVER, ENTRY)
+    newer = once.replace("{\n", '{\n    "n": 1,\n', 1)
+    left = take_back("json", newer, Edit.between(text, once), SERVER)
+    assert {"mcp_servers": {"n": 1}} == json.loads(left)
+
+
 def test_a_group_that_is_empty_goes_too() -> None:
     """The last setting of a group takes the group with it."""
-    assert "a: 1\nz: 2\n" == remove("yaml", "a: 1\ntrust:\n  web: hold\nz: 2\n", ("trust", "web"))
-    assert "trust:\n  file: mark\n" == remove("yaml", "trust:\n  web: hold\n  file: mark\n", ("trust", "web"))
+    assert "a: 1\nz: 2\n" == put("yaml", "a: 1\ntrust:\n  web: hold\nz: 2\n", ("trust", "web"), None)
+    assert "trust:\n  file: mark\n" == put(
+        "yaml", "trust:\n  web: hold\n  file: mark\n", ("trust", "web"), None
+    )
 
 
 _value = st.one_of(st.integers(0, 9), st.booleans(), st.sampled_from(["x", "a b", "#no", "it's", ""]))

@@ -272,7 +272,7 @@ def _change(app: App, setting: Setting, value: Value | None, user: bool) -> str:
     from gitmem.config import GIT_DIR_CONFIG, USER_YAML
     from gitmem.files import read_settings
     from gitmem.hosts.hermes.profile import replace_text
-    from gitmem.settings_edit import keys_of_setting, put, remove
+    from gitmem.settings_edit import keys_of_setting, put
 
     if setting.is_personal and not user and value is not None:
         raise UsageError(
@@ -284,7 +284,7 @@ def _change(app: App, setting: Setting, value: Value | None, user: bool) -> str:
     before = read_settings(path, origin)
     try:
         keys = keys_of_setting(before, setting.key)
-        text = remove("yaml", before, keys) if value is None else put("yaml", before, keys, value)
+        text = put("yaml", before, keys, value)
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}", hint=error.hint) from error
     if text != before and state is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from gitmem.cli.setup import spelled
 from gitmem.config import Setting, settings
-from gitmem.settings_edit import keys_of_setting, put, remove
+from gitmem.settings_edit import keys_of_setting, put
 
 from tests.cli.conftest import Cli
 
@@ -101,17 +101,16 @@ def test_other_lines_stay(key: str, value: object, line: str) -> None:
     after = put("yaml", BEFORE, keys_of_setting(BEFORE, key), value)
     changed = set(after.splitlines()) - set(BEFORE.splitlines())
     assert {line} == changed
-    left = remove("yaml", after, keys_of_setting(after, key))
+    left = put("yaml", after, keys_of_setting(after, key), None)
     assert line not in left.splitlines()
     assert set(left.splitlines()) <= set(BEFORE.splitlines())
 
 
 def test_a_group_that_is_empty_goes_too() -> None:
     """And a text that says nothing of a setting stays to the byte."""
-    assert "" == remove(
-        "yaml", "trust:\n  web: hold\n", keys_of_setting("trust:\n  web: hold\n", "trust.web")
-    )
-    assert BEFORE == remove("yaml", BEFORE, keys_of_setting(BEFORE, "machine"))
+    text = "trust:\n  web: hold\n"
+    assert "" == put("yaml", text, keys_of_setting(text, "trust.web"), None)
+    assert BEFORE == put("yaml", BEFORE, keys_of_setting(BEFORE, "machine"), None)
 
 
 def test_a_form_that_is_not_edited_safely_is_left(mem: Cli) -> None:
