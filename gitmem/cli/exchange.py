@@ -59,7 +59,7 @@ def _form_of(path: str, *, beside: str) -> str:
     return {".jsonl": "jsonl", ".md": "markdown", ".db": "holographic"}.get(ending, beside)
 
 
-_IMPORTS = ("hermes", "holographic", "okf", "openclaw", "markdown", "jsonl")
+_IMPORTS = ("hermes", "holographic", "okf", "markdown", "jsonl")
 
 
 @command(
@@ -77,8 +77,7 @@ def import_(app: App, form: str, where: str, since: str, sessions: bool, dry_run
     """Import what another program kept, through the same gate as everything; `gitmem undo` takes it back whole.
 
     FORMAT is hermes (memories, sessions of state.db, skills), holographic (its memory_store.db), okf (a memory),
-    openclaw, markdown (a file, a folder, a vault) or jsonl; without it PATH says it, and a folder is markdown, or a
-    memory. A file MEMORY.md or USER.md is taken for facts, in a folder for a note. A second run brings only what is new.
+    markdown (a file, a folder, a vault) or jsonl; without it PATH says it, and a folder is markdown, or a memory. A file MEMORY.md or USER.md is taken for facts, in a folder for a note. A second run brings only what is new.
 
     \b
     gitmem import hermes --dry-run
@@ -121,8 +120,6 @@ def _guessed(app: App, path: str, more: str) -> str:
 def _usual(app: App, form: str) -> str:
     if form in ("hermes", "holographic"):
         return app.world.hermes_home
-    if form == "openclaw":
-        return os.path.join(app.world.home, ".openclaw")
     raise UsageError(f"Say where it is: `gitmem import {form} PATH`.")
 
 

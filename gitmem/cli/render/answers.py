@@ -287,7 +287,9 @@ def tell_imported(app: App, done: Imported) -> None:
             app.out.line(yellow(safe(one)))
         _tell_more(app, listed)
     if done.unread:
-        app.out.line(yellow(f"{count(len(done.unread), 'file')} could not be imported"))
+        app.out.line(
+            yellow(f"{count(len(done.unread), 'file or line', 'files or lines')} could not be imported")
+        )
     if not done.dry_run and done.commits:
         app.out.line(dim(f"{count(done.commits, 'commit')}; `gitmem undo` takes all of it back."))
 

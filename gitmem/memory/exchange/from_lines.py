@@ -40,11 +40,9 @@ def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
                 case "file":
                     files.append(_file(item))
                 case _:
-                    importer.problem(f"Line {number} of {name} is none that gitmem knows, and was left out.")
+                    raise ValueError("it is none that gitmem knows")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            importer.problem(f"Line {number} of {name} was left out: {error}.")
-    if importer.done.problems and not (entries or files or events):
-        importer.done.unread.append(name)
+            importer.leave_out(f"Line {number} of {name}", f"{error}.")
     # First what was taken back there: an event that says it must not bring it here.
     files.sort(key=lambda file: not file.path.startswith("retractions/"))
     if files:
@@ -72,8 +70,9 @@ def _lines(path: str, importer: Importer) -> Iterator[tuple[int, Mapping[str, An
                 if isinstance(item, dict):
                     yield number, item
                 else:
-                    name = os.path.basename(path)
-                    importer.problem(f"Line {number} of {name} is not a JSON object, and was left out.")
+                    importer.leave_out(
+                        f"Line {number} of {os.path.basename(path)}", "it is not a JSON object."
+                    )
     except OSError as error:
         raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent, TooLarge, UsageError
 from gitmem.git.commit_graph import walk
@@ -34,7 +34,7 @@ from gitmem.okf.plain import Printed
 from gitmem.okf.skills import by_skill
 from gitmem.okf.validate import who_obeys
 from gitmem.safety.verdict import Result, Verdict
-from gitmem.text.keys import without
+from gitmem.text.keys import GAP
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -103,13 +103,12 @@ class Imported(Printed):
     problems: list[str] = field(default_factory=list)
     """What could not be read, and what was repaired, as sentences."""
     unread: list[str] = field(default_factory=list)
-    """Files that could not be read; the problems say why."""
+    """Files and lines that could not be read; the problems say why."""
     run: str = ""
     dry_run: bool = False
 
 
-Format = Literal["hermes", "holographic", "okf", "openclaw", "markdown", "jsonl"]
-FORMATS: tuple[Format, ...] = get_args(Format)
+FORMATS = ("hermes", "holographic", "okf", "markdown", "jsonl")
 
 
 def pieces(
@@ -123,7 +122,6 @@ def pieces(
     readers = {
         "holographic": from_hermes.fact_pieces,
         "okf": from_folder.okf_pieces,
-        "openclaw": from_folder.openclaw_pieces,
         "markdown": from_folder.markdown_pieces,
         "jsonl": from_lines.line_pieces,
     }
@@ -177,9 +175,15 @@ class Importer:
         return Edits(self._bundle.tree())
 
     def problem(self, sentence: str) -> None:
-        """Note what could not be read or was repaired, once; the rest is imported."""
+        """Note what was left out or repaired, once; the rest is imported."""
         if sentence not in self.done.problems:
             self.done.problems.append(sentence)
+
+    def leave_out(self, name: str, why: object, *, is_unread: bool = True) -> None:
+        """Name what is not imported; what could not be read makes the import fail in the end."""
+        self.problem(f"{name} was left out: {why}")
+        if is_unread and name not in self.done.unread:
+            self.done.unread.append(name)
 
     def run(self, pieces: Iterable[Piece], progress: Callable[[Imported], None] = lambda _: None) -> Imported:
         """Bring every piece in, one commit each; a dry run only counts."""
@@ -202,7 +206,7 @@ class Importer:
             published = self._bundle.commit(work, purpose="import", origin=origin)
         except InvalidContent as error:
             self.done = before
-            self._leave_out(piece.source, error)
+            self.leave_out(piece.source, error, is_unread=isinstance(error, TooLarge))
             return
         self.done.commits += published is not None
 
@@ -272,7 +276,7 @@ class Importer:
         try:
             text = check_text(new.text)
         except InvalidContent as error:
-            self.problem(f"An entry of {piece.source} was left out: {error}")
+            self.leave_out(f"An entry of {piece.source}", error, is_unread=False)
             return None
         clean = redacted(text)
         if clean != text:
@@ -316,7 +320,7 @@ class Importer:
             done.events += len(fresh)
             done.sessions += is_new
             return ""
-        writer = place_of(fresh[0].id)[0] if fresh else hashlib.sha256(session.id.encode()).hexdigest()[:32]
+        writer = place_of(fresh[0].id)[0]
         recorded = lay_events(
             self._bundle, edits, fresh, writer=writer, sessions={session.id: session}, origin=origin
         )
@@ -335,12 +339,6 @@ class Importer:
         return marker(writer, fresh)
 
     # Files
-
-    def _leave_out(self, path: str, error: InvalidContent | UnicodeDecodeError) -> None:
-        unread = isinstance(error, UnicodeDecodeError)
-        self.problem(f"{path} was left out: {'it is not UTF-8 text.' if unread else error}")
-        if (unread or isinstance(error, TooLarge)) and path not in self.done.unread:
-            self.done.unread.append(path)
 
     def _is_imported(self, path: str, origin: Origin) -> bool:
         """Say whether a file is as an earlier import from the same place left it, so that its next state replaces it."""
@@ -367,8 +365,11 @@ class Importer:
             path = self._place(file.path)
             was = None if file.was is None else _converted(path, file.was)[0]
             data = None if file.data is None else self._content(path, file.data)
-        except (InvalidContent, UnicodeDecodeError) as error:
-            self._leave_out(file.path, error)
+        except UnicodeDecodeError:
+            self.leave_out(file.path, "it is not UTF-8 text.")
+            return None
+        except InvalidContent as error:
+            self.leave_out(file.path, error, is_unread=isinstance(error, TooLarge))
             return None
         self._versions.setdefault(path, set()).update((_digest(was), _digest(data)))
         return replace(file, path=path, was=was, data=data)
@@ -498,6 +499,7 @@ def _converted(path: str, data: bytes) -> tuple[bytes, bool, str]:
 def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[bytes | None, dict[str, bytes]]:
     """A page without the lines that the scanner doubts, and those as a note of their own; or None, and all of it."""
     text, doubted = data.decode("utf-8", "replace"), list[str]()
+    all_of_it = None, {path: data}
     for _ in range(_ROUNDS):
         result = judge(text)
         if result.verdict is Verdict.ALLOW:
@@ -505,37 +507,24 @@ def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[byt
         spans = [one.span for one in result.findings if one.severity is not Verdict.ALLOW]
         begin = text.find("\n---\n") + len("\n---\n")
         if not path.endswith(".md") or not spans or min(spans)[0] < begin:
-            return None, {path: data}
-        lines = _whole_lines(text, spans)
-        doubted += (text[start:end] for start, end in lines)
-        left = without(text[begin:], [(start - begin, end - begin) for start, end in lines])
-        if not left:
-            return None, {path: data}
-        text = text[:begin] + left
+            return all_of_it
+        lines = text.split("\n")
+        for start, end in spans:
+            first, last = (text.count("\n", 0, at) for at in (start, max(start, end - 1)))
+            doubted += (line for line in lines[first : last + 1] if line != GAP)
+            lines[first : last + 1] = [GAP] * (last + 1 - first)
+        text = "\n".join(lines)
     else:
-        return None, {path: data}
+        return all_of_it
     if not doubted:
         return data, {}
-    kept = f"{text}\n".encode()
-    if open_file(path, kept).units.keys() != open_file(path, data).units.keys():
-        return None, {path: data}
+    kept = text.encode()
+    is_empty = not any(char.isalnum() for char in text[begin:])
+    if is_empty or open_file(path, kept).units.keys() != open_file(path, data).units.keys():
+        return all_of_it
     held = Concept.new("Note", "\n".join(doubted) + "\n", title=f"Held out of {path}").render()
     name = f"{path.removesuffix('.md')}-held-{hashlib.sha256(held).hexdigest()[:8]}.md"
     return kept, {name: held}
-
-
-def _whole_lines(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The lines that these spans touch; neighbours as one."""
-    found: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        first = text.rfind("\n", 0, start) + 1
-        last = text.find("\n", max(start, end - 1))
-        last = len(text) if last < 0 else last
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
-        else:
-            found.append((first, last))
-    return found
 
 
 def _digest(data: bytes | None) -> bytes | None:

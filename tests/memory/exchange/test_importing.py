@@ -296,9 +296,7 @@ def test_a_line_of_another_form_is_named(bundle: Memory, tmp_path: Path) -> None
     assert [
         "Line 1 of in.jsonl was left out: its fields are not an object" in one for one in done.problems
     ] == [True]
-    assert done.unread == []
-    (tmp_path / "in.jsonl").write_text(json.dumps(lines[0]))
-    assert bundle.bring_in("jsonl", str(tmp_path / "in.jsonl")).unread == ["in.jsonl"]
+    assert done.unread == ["Line 1 of in.jsonl"]
 
 
 def test_what_the_gate_stops(bundle: Memory, tmp_path: Path) -> None:
@@ -547,26 +545,6 @@ def test_a_memory_file_by_its_name(bundle: Memory, tmp_path: Path) -> None:
     assert whole(bundle)
 
 
-def test_openclaw(bundle: Memory, tmp_path: Path) -> None:
-    """Facts become entries, SOUL.md goes to config, allow-lists are a record and nothing more."""
-    work = tmp_path / "workspace"
-    (work / "memory").mkdir(parents=True)
-    (work / "MEMORY.md").write_text("# Memory\n\n- Ada likes tabs.\n- The server\n  is called anvil.\n")
-    (work / "USER.md").write_text("Ada, engineer.\n§\nLives in Rome.")
-    (work / "SOUL.md").write_text("Be kind.\n")
-    (work / "memory" / "2025-05-01.md").write_text("It rained.\n")
-    (tmp_path / "exec-approvals.json").write_text('{"allow": ["rm"]}')
-    done = bundle.bring_in("openclaw", str(tmp_path))
-
-    assert texts(bundle) == ["Ada likes tabs.", "The server is called anvil."]
-    assert texts(bundle, "user") == ["Ada, engineer.", "Lives in Rome."]
-    assert b"Be kind." in (bundle.read("config/soul.md") or b"")
-    assert b"It rained." in (bundle.read("openclaw/memory/2025-05-01.md") or b"")
-    assert b"applies none of it" in (bundle.read("openclaw/exec-approvals-json.md") or b"")
-    assert done.held == []
-    assert bundle.bring_in("openclaw", str(tmp_path)).commits == 0
-
-
 @pytest.mark.parametrize("form", ["markdown", "okf", "jsonl"])
 def test_one_bad_line_holds_back_no_log(bundle: Memory, tmp_path: Path, form: str) -> None:
     """It waits by itself, is accepted by itself, and a second run does not ask again."""
@@ -613,7 +591,7 @@ def test_a_page_with_nothing_else_waits_whole(bundle: Memory, tmp_path: Path) ->
 
 def test_a_place_that_is_not_there(bundle: Memory, tmp_path: Path) -> None:
     """One sentence for each format."""
-    for form in ("hermes", "holographic", "okf", "openclaw", "markdown", "jsonl"):
+    for form in ("hermes", "holographic", "okf", "markdown", "jsonl"):
         with pytest.raises(InvalidContent):
             bundle.bring_in(form, str(tmp_path / "none"))
     with pytest.raises(UsageError):
