@@ -67,7 +67,7 @@ def forget(app: App, text: str, machine: bool, **known: Any) -> None:
 def _show_whole(app: App, part: str) -> None:
     """At a terminal, show the whole entry that a part of it names, before it changes."""
     if app.is_person:
-        entry = app.writing_bundle.curated.entry(part)
+        *_, entry = app.writing_bundle.curated.find(part)
         if entry.text != part:
             app.out.block(dim(f"{entry.key.id[:8]}: {entry.text}"), indent="  ")
 

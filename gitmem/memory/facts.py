@@ -67,7 +67,7 @@ class Facts:
 
 def pin(memory: Memory, typed: str, *, by: str) -> Entry:
     """Keep a fact in every prompt of this machine, by a person's word; without `by`, no longer."""
-    entry = memory.part(CuratedStore).entry(typed)
+    *_, entry = memory.part(CuratedStore).find(typed)
     memory.part(Ledger).pin(entry.key.id, by)
     return entry
 

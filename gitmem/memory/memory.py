@@ -118,7 +118,7 @@ class Memory(OpenBundle):
     ) -> Answer:
         """Put another text in the place of the one curated entry that contains `old`, or has that id."""
         if target is None or machine is None:
-            target, machine = self.curated.find(old, target=target, machine=machine)
+            target, machine, _ = self.curated.find(old, target=target, machine=machine)
         origin = self._origin(reason, source, session, derived_from)
         return self.curated.replace(
             old, new, target=target, machine=machine, origin=origin, by_person=by_person
@@ -140,7 +140,7 @@ class Memory(OpenBundle):
         Where none or several contain it, a StoreRefusal says which may be meant (`near`).
         """
         if target is None or machine is None:
-            target, machine = self.curated.find(text, target=target, machine=machine)
+            target, machine, _ = self.curated.find(text, target=target, machine=machine)
         origin = self._origin(reason, source, session, derived_from)
         return self.curated.remove(text, target=target, machine=machine, origin=origin)
 

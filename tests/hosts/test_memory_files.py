@@ -130,7 +130,7 @@ def test_replace_and_remove_reach_the_bundle(home: HermesHome, begin: Begin) -> 
     assert [
         "host: add alpha one",
         "host: add beta two",
-        "host: replace alpha one by alpha three",
+        "host: replace alpha one with alpha three",
         "host: remove beta two",
     ] == home.subjects("host")
     assert {"s1"} == {entry.session for entry in home.log() if entry.kind == "host"}
@@ -625,7 +625,7 @@ def test_two_writes_in_quick_turns_are_two_commits(
     provider.settle()
     assert (["Uses helix"], ["Uses helix"]) == (home.entries(), home.curated())
     added, replaced = [entry for entry in home.log() if entry.kind == "host"]
-    assert ("host: add Uses vim", "host: replace Uses vim by Uses helix") == (
+    assert ("host: add Uses vim", "host: replace Uses vim with Uses helix") == (
         added.commit.subject,
         replaced.commit.subject,
     )

@@ -63,7 +63,7 @@ def test_memory_tool_add_replace_remove_and_batch(make: Make, model: Model) -> N
         "host: add User likes oolong tea",
         "host: add Deploys run with make",
         "host: add CI runs on Fridays",
-        "host: replace User likes oolong tea by User likes green tea",
+        "host: replace User likes oolong tea with User likes green tea",
         "host: remove CI runs on Fridays",
     ] == hermes.subjects("host")
     commits = [entry for entry in hermes.log() if entry.kind == "host"]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from gitmem.config import Config
 from gitmem.errors import StoreRefusal, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.curated import ages
+from gitmem.memory.curated.conflicts import near
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import Admission, Admitted, Held
+from gitmem.memory.gate.admission import ENTRY, Admission, Admitted, Held, Policy
 from gitmem.memory.gate.marks import MARKS, confirmed, marks_of
 from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
@@ -22,12 +22,13 @@ from gitmem.okf.curated import MAX_STORE_BYTES, CuratedFile
 from gitmem.okf.entries import Entry, entry_hash
 from gitmem.okf.plain import Printed
 from gitmem.okf.short_ids import is_meant, looks_like_id
-from gitmem.okf.timestamps import later, parse
+from gitmem.okf.timestamps import parse
 from gitmem.okf.validate import too_large
 from gitmem.state import HOST_LINK
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.safety.verdict import Result
 
 Target = Literal["memory", "user"]
 TARGETS: tuple[Target, ...] = ("memory", "user")
@@ -88,42 +89,166 @@ class Answer(Printed):
     def note(self) -> str:
         if self.percent <= _NEARLY_FULL:
             return ""
-        if not self.bounded:
-            full = self.usage > self.limit
-            return (
-                "The prompt block is full: `gitmem status` names what is found by search only."
-                if full
-                else ""
+        if self.bounded:
+            return f"The store is {self.percent} % full: merge or shorten entries before adding more."
+        is_over = self.usage > self.limit
+        return "The prompt block is full: `gitmem status` names what search alone finds." if is_over else ""
+
+
+class StoreEdit:
+    """Changes of one store, laid over the edits of one commit: each text passes the gate.
+
+    Commands, tools, distilled facts and the mirror of a host's file write by it. New entries go to `path`; those of
+    all `paths` count. `policy` says what becomes of a text that the scanner flags.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        edits: Edits,
+        target: Target,
+        *,
+        paths: Sequence[str],
+        path: str,
+        origin: Origin,
+        by_person: bool = False,
+        policy: Policy = ENTRY,
+        at: str = "",
+    ) -> None:
+        store = bundle.part(CuratedStore)
+        self._edits, self._target, self._path = edits, target, path
+        self._origin, self._policy = origin, policy
+        self._admission = Admission(bundle, edits, origin=origin, by_person=by_person)
+        self._start = {one: ages.read(bundle, edits, one) for one in paths}
+        self._files = dict(self._start)
+        self._usage_before = self.usage
+        self._most, self._is_bounded = store.limit(target), store.is_bounded(target)
+        self._at = at or bundle.now()
+        self._evicted: list[Entry] = []
+        self._is_confirmed = False
+        self.what: list[str] = []
+        """What the commit says."""
+        self.told: list[str] = []
+        """What an answer says."""
+        self.added = ""
+        """The newest text, as it is stored."""
+        self.held: dict[str, Result] = {}
+        """What waits for a person, by its id in quarantine."""
+        self.sources: dict[str, None] = {}
+        """Where the new texts came from, as far as the session heard it."""
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries of the file that new ones go to."""
+        return list(self._files[self._path].entries)
+
+    @property
+    def usage(self) -> int:
+        """Size of the store: the characters in all its files."""
+        return sum(file.usage for file in self._files.values())
+
+    @property
+    def is_changed(self) -> bool:
+        return self._is_confirmed or any(
+            file.entries != self._start[path].entries for path, file in self._files.items()
+        )
+
+    def get(self, name: str) -> Entry | None:
+        """The entry with a hash, in any of the files."""
+        return next(filter(None, (file.get(name) for file in self._files.values())), None)
+
+    def add(self, text: str) -> Held | None:
+        """Add an entry; one that is there already is confirmed where a person asks. Gives what holds it back."""
+        came = self._admitted(text)
+        if isinstance(came, Held):
+            return came
+        name = entry_hash(came.text)
+        known = self.get(name)
+        if known is None:
+            file = self._files[self._path]
+            self._files[self._path] = file.add(came.text, file.next_at(self._at), **came.marks)
+            self._say(f"add {came.text}", f"Added {name[:8]}: {came.text}")
+            self.added = came.text
+        elif self._admission.by_person and not known.extra.keys().isdisjoint(MARKS):
+            path, file = self._home(known)
+            self._files[path] = file.with_entries(
+                confirmed(one) if one is known else one for one in file.entries
             )
-        return f"The store is {self.percent} % full: merge or shorten entries before adding more."
+            self._is_confirmed = True  # a mark is no part of what makes an entry
+            self._say(f"confirm {came.text}", f"Confirmed {name[:8]}: {came.text}")
+        else:
+            self.told.append(f"Already there: {came.text}")
+        return None
 
+    def replace(self, old: Entry, text: str) -> Held | None:
+        """Put another text in the place of an entry; gives what holds it back."""
+        came = self._admitted(text, old)
+        if isinstance(came, Held):
+            return came
+        path, file = self._home(old)
+        self._files[path] = file.replace(old.key.id, came.text, file.next_at(self._at), **came.marks)
+        told = f"Replaced {old.text!r} with {entry_hash(came.text)[:8]}: {came.text}"
+        self._say(f"replace {old.text} with {came.text}", told)
+        return None
 
-@dataclass(slots=True)
-class _Done:
-    """Effects of a batch inside a transaction."""
+    def remove(self, old: Entry) -> None:
+        """Remove an entry."""
+        path, file = self._home(old)
+        self._files[path] = file.remove(old.key.id)
+        self._say(f"remove {old.text}", f"Removed {old.key.id[:8]}: {old.text}")
+        if self._is_bounded and self._admission.evicts(old, usage=self._usage_before, limit=self._most):
+            self._evicted.append(old)
 
-    target: Target
-    what: list[str] = field(default_factory=list)
-    """What the commit says."""
-    told: list[str] = field(default_factory=list)
-    """What the answer says."""
-    added: str = ""
-    """The newest text, as it is stored."""
-    held: list[str] = field(default_factory=list)
-    usage: int = 0
-    count: int = 0
-    changed: bool = False
-    confirmed: bool = False
-    """Whether a mark went, which is no part of what makes an entry."""
-    sources: dict[str, None] = field(default_factory=dict)
-    """Where the new texts came from, as far as the session heard it."""
+    def write(self, *, learned: bool = True) -> None:
+        """Lay the files. What was `learned` about the user is also noted in the profile of its day."""
+        from gitmem.memory.curated.archive import lay_evicted
 
-    def message(self, kind: str, origin: Origin) -> Message:
+        lay_evicted(self._edits, self._target, [one for one in self._evicted if self.get(one.key.id) is None])
+        for path, file in self._files.items():
+            before = self._start[path].entries
+            if file == self._start[path]:
+                continue
+            if file.usage > self._start[path].usage and (reason := too_large(path, file.render())):
+                raise self.refusal(f"{path} would be too large: {reason} Remove or shorten entries first.")
+            self._edits.write_concept(path, file.as_concept())
+            if learned and path == layout.USER:
+                fresh = {one.text: marks_of(one) for one in file.entries if one not in before}
+                _add_to_profile(self._edits, fresh, self._at)
+
+    def message(self, kind: str) -> Message:
         """Return what the commit says."""
         what = "; ".join(self.what) or f"hold {', '.join(self.held)}"
-        if origin.user and self.target == "user":
+        if self._origin.user and self._target == "user":
             what = "change the page of a user"  # a subject is for every reader of the history
-        return Message(kind, what, source_trailer(self.sources, origin))
+        return Message(kind, what, source_trailer(self.sources, self._origin))
+
+    def check_limit(self) -> None:
+        """Raise where the store would be fuller than it may be; what was too full already may shrink."""
+        if self._is_bounded and self.usage > max(self._usage_before, self._most):
+            raise self.refusal(
+                f"The {self._target} store would hold {self.usage:,} of {self._most:,} characters: merge, shorten "
+                "or remove entries first, then add this again."
+            )
+
+    def refusal(self, message: str) -> StoreRefusal:
+        """A refusal that says how full the store is and what it holds."""
+        texts = [one.text for file in self._start.values() for one in file.entries]
+        return StoreRefusal(message, usage=self._usage_before, limit=self._most, entries=texts)
+
+    def _home(self, entry: Entry) -> tuple[str, CuratedFile]:
+        return next((path, file) for path, file in self._files.items() if file.get(entry.key.id) is not None)
+
+    def _say(self, what: str, told: str) -> None:
+        self.what.append(what)
+        self.told.append(told)
+
+    def _admitted(self, text: str, replaces: Entry | None = None) -> Admitted | Held:
+        answer = self._admission.entry(text, self._path, self._policy, replaces=replaces)
+        if isinstance(answer, Held):
+            self.held[answer.id] = answer.result
+        else:
+            self.sources |= dict.fromkeys(answer.sources)
+        return answer
 
 
 class CuratedStore:
@@ -165,11 +290,11 @@ class CuratedStore:
             return []
         tree = self._bundle.tree(revision)
         latest = latest_date(self._bundle)
-        return _unique(
-            dated(entry, latest)
-            for path in self.paths(target, machine, user)
-            for entry in ages.read(self._bundle, tree, path, revision=revision).entries
-        )
+        found: dict[str, Entry] = {}
+        for path in self.paths(target, machine, user):
+            for entry in ages.read(self._bundle, tree, path, revision=revision).entries:
+                found.setdefault(entry.key.id, dated(entry, latest))
+        return list(found.values())
 
     def paths(self, target: Target, machine: str | None = None, user: str = "") -> list[str]:
         """The files of a store: the shared one, and that of a machine (this one unless named) or of a user."""
@@ -182,26 +307,24 @@ class CuratedStore:
 
     def find(
         self, old: str, *, target: Target | None = None, machine: bool | None = None
-    ) -> tuple[Target, bool]:
-        """Return where the one entry that contains a text is: in which store, and whether it is this machine's alone."""
-        places = {
-            (one, local): CuratedFile.parse_leniently(self._bundle.read(path), path)
+    ) -> tuple[Target, bool, Entry]:
+        """The one entry that contains a text, or has that id: its store, whether it is this machine's alone, and itself."""
+        found = [
+            (one, bool(local), entry)
             for one in ((target,) if target else TARGETS)
             if self.is_enabled(one)
             for local, path in enumerate(self.paths(one))
             if machine in (None, bool(local))
-        }
-        entries = [entry for file in places.values() for entry in file.entries]
-        limit = sum(self.limit(one) for one in dict.fromkeys(one for one, _ in places))
-        usage = sum(file.usage for file in places.values())
-        found = _the_one(entries, old, "the curated store", usage=usage, limit=limit)
-        one, local = next(place for place, file in places.items() if found in file.entries)
-        return one, bool(local)
+            for entry in CuratedFile.parse_leniently(self._bundle.read(path), path).entries
+        ]
 
-    def entry(self, old: str) -> Entry:
-        """The one entry of both stores that contains a text, or has that id."""
-        entries = [entry for target in TARGETS for entry in self.entries(target)]
-        return _the_one(entries, old, "the curated store", usage=0, limit=self.limit("memory"))
+        def refusal(message: str) -> StoreRefusal:
+            texts = [entry.text for *_, entry in found]
+            limit = sum(self.limit(one) for one in dict.fromkeys(one for one, *_ in found))
+            return StoreRefusal(message, usage=sum(map(len, texts)), limit=limit, entries=texts)
+
+        entry = _the_one([entry for *_, entry in found], old, "the curated store", refusal)
+        return next(one for one in found if one[2] is entry)
 
     # Changing
 
@@ -231,38 +354,36 @@ class CuratedStore:
         `by_person` says that a person asks: then what was retracted may come back.
         """
         origin = origin or self._bundle.origin()
-        done = _Done(target)
+        laid: list[StoreEdit] = []
 
         def work(edits: Edits) -> Message | None:
-            nonlocal done
-            done = self.lay(
+            edit = self.lay(
                 edits, operations, target=target, machine=machine, origin=origin, by_person=by_person
             )
-            return done.message("memory", origin) if done.changed or edits else None
+            laid[:] = [edit]
+            return edit.message("memory") if edit.is_changed or edits else None
 
         published = self._bundle.commit(work, purpose="memory", origin=origin)
+        [done] = laid
+        changed = published is not None and done.is_changed
         message = "; ".join(done.told) or "Nothing changed."
         if done.held:
             message = f"Held for a person to look at: {', '.join(done.held)}."
-        answer = Answer(
+        local = any(_LOCAL_PATH.search(one.content) for one in operations)
+        here = target == "memory" and not machine and self._bundle.config.machine
+        return Answer(
             target,
             message,
             done.usage,
             self.limit(target),
-            done.count,
-            bounded=self.is_bounded(target),
-            changed=published is not None and done.changed,
-            held=tuple(done.held),
-            commit=published.commit.oid if published and done.changed else "",
+            len(done.entries),
+            changed,
+            tuple(done.held),
+            published.commit.oid if published and changed else "",
+            _MACHINE if local and here and published else "",
+            near(done.added, self.entries(target)) if changed and done.added else (),
+            self.is_bounded(target),
         )
-        if answer.commit and done.added:
-            from gitmem.memory.curated.conflicts import near
-
-            answer = replace(answer, near=near(done.added, self.entries(target)))
-        local = any(names_local_path(one.content) for one in operations)
-        if local and published and target == "memory" and not machine and self._bundle.config.machine:
-            return replace(answer, suggestion=_MACHINE)
-        return answer
 
     def lay(
         self,
@@ -273,7 +394,7 @@ class CuratedStore:
         machine: bool = False,
         origin: Origin,
         by_person: bool = False,
-    ) -> _Done:
+    ) -> StoreEdit:
         """Put operations into a transaction that may hold more; raises before anything is laid."""
         if target not in TARGETS:
             raise UsageError(f"There is no target {target!r}: the targets are {', '.join(TARGETS)}.")
@@ -289,103 +410,35 @@ class CuratedStore:
         path = self.path(target, machine=self._bundle.config.machine if machine else "", user=origin.user)
         if machine and path == layout.MEMORY:
             raise UsageError("This machine has no name: set `machine` in the settings first.")
-        start = ages.read(self._bundle, edits, path)
-        file = start
-        others = sum(
-            len(entry.text) + 3
-            for other in self.paths(target, None, origin.user)
-            if other != path
-            for entry in CuratedFile.parse_leniently(edits.read(other), other).entries
+        paths = self.paths(target, None, origin.user)
+        done = StoreEdit(
+            self._bundle, edits, target, paths=paths, path=path, origin=origin, by_person=by_person
         )
-        done = _Done(target)
-        now = self._bundle.now()
-        admission = Admission(self._bundle, edits, origin=origin, by_person=by_person)
-        for number, operation in enumerate(operations):
-            file = self._operate(file, path, operation, done, admission, at=later(now, number))
-        done.usage, done.count = file.usage + others, len(file.entries)
-        limit = self.limit(target)
-        texts = [entry.text for entry in start.entries]
-        refusal = partial(StoreRefusal, usage=start.usage + others, limit=limit, entries=texts)
-        if done.usage > limit and file.usage > start.usage and self.is_bounded(target):
-            raise refusal(
-                f"The {target} store would hold {done.usage:,} of {limit:,} characters: merge, shorten or "
-                "remove entries first, then add this again."
-            )
-        done.changed = file.entries != start.entries or done.confirmed
-        if file.usage > start.usage and (reason := too_large(path, file.render())):
-            raise refusal(f"{path} would be too large: {reason} Remove or shorten entries first.")
-        if done.changed:
-            edits.write_concept(path, file.as_concept())
-            if self.is_bounded(
-                target
-            ):  # what an agent removed only because the store is full is found in the archive
-                from gitmem.memory.curated.archive import lay_evicted
-
-                left = {key for one in file.entries for key in (one.key.id, one.replaces)}
-                gone = [one for one in start.entries if one.key.id not in left]
-                full = {"usage": start.usage + others, "limit": limit}
-                lay_evicted(edits, target, [one for one in gone if admission.evicts(one, **full)])
-            if path == layout.USER:
-                learned = [entry for entry in file.entries if entry not in start.entries]
-                add_to_profile(edits, {entry.text: marks_of(entry) for entry in learned}, now)
+        most = self.limit(target) if self.is_bounded(target) else MAX_STORE_BYTES
+        for operation in operations:
+            if len(operation.content) > most:  # before the scanner reads it
+                size = (
+                    f"{len(operation.content):,} characters is more than the {target} store holds ({most:,})"
+                )
+                raise done.refusal(f"One text of {size}: shorten it.")
+            if operation.action == "add":
+                done.add(operation.content)
+                continue
+            if operation.action not in ("replace", "remove"):
+                raise UsageError(
+                    f"There is no action {operation.action!r}: the actions are add, replace, remove."
+                )
+            found = _the_one(done.entries, operation.old_text, f"the {target} store", done.refusal)
+            if operation.action == "replace":
+                done.replace(found, operation.content)
+            else:
+                done.remove(found)
+        done.check_limit()
+        done.write()
         return done
 
-    def _operate(
-        self,
-        file: CuratedFile,
-        path: str,
-        operation: Operation,
-        done: _Done,
-        admission: Admission,
-        *,
-        at: str,
-    ) -> CuratedFile:
-        most = self.limit(done.target) if self.is_bounded(done.target) else MAX_STORE_BYTES
-        if len(operation.content) > most:
-            raise StoreRefusal(
-                f"One text of {len(operation.content):,} characters is more than the {done.target} store holds "
-                f"({most:,}): shorten it.",
-                usage=file.usage,
-                limit=self.limit(done.target),
-                entries=[entry.text for entry in file.entries],
-            )
-        if operation.action == "add":
-            came = _admitted(admission.entry(operation.content, path), done)
-            if came is None:
-                return file
-            text = came.text
-            known = file.get(entry_hash(text))
-            if known is not None and admission.by_person and not known.extra.keys().isdisjoint(MARKS):
-                done.confirmed = True
-                done.what.append(f"confirm {text}")
-                done.told.append(f"Confirmed {known.key.id[:8]}: {text}")
-                return file.with_entries(confirmed(one) if one is known else one for one in file.entries)
-            if known is not None:
-                done.told.append(f"Already there: {text}")
-                return file
-            done.what.append(f"add {text}")
-            done.told.append(f"Added {entry_hash(text)[:8]}: {text}")
-            done.added = text
-            return file.add(text, file.next_at(at), **came.marks)
-        if operation.action not in ("replace", "remove"):
-            raise UsageError(
-                f"There is no action {operation.action!r}: the actions are add, replace, remove."
-            )
-        where, limit = f"the {done.target} store", self.limit(done.target)
-        found = _the_one(file.entries, operation.old_text, where, usage=file.usage, limit=limit)
-        if operation.action == "remove":
-            done.what.append(f"remove {found.text}")
-            done.told.append(f"Removed {found.key.id[:8]}: {found.text}")
-            return file.remove(found.key.id)
-        came = _admitted(admission.entry(operation.content, path, replaces=found), done)
-        if came is None:
-            return file
-        done.what.append(f"replace {found.text} with {came.text}")
-        done.told.append(f"Replaced {found.text!r} with {entry_hash(came.text)[:8]}: {came.text}")
-        return file.replace(found.key.id, came.text, file.next_at(at), **came.marks)
 
-
-def add_to_profile(edits: Edits, facts: Mapping[str, Mapping[str, Any]], at: str) -> None:
+def _add_to_profile(edits: Edits, facts: Mapping[str, Mapping[str, Any]], at: str) -> None:
     """Append facts about the user, each with its marks, to the page of their day: it has also what USER.md lost since."""
     path = layout.user_profile(at)
     data = edits.read(path)
@@ -398,43 +451,27 @@ def add_to_profile(edits: Edits, facts: Mapping[str, Mapping[str, Any]], at: str
         edits.write(path, grown.render())
 
 
-def _admitted(answer: Admitted | Held, done: _Done) -> Admitted | None:
-    """The text as it may be stored; None where it is held for a person."""
-    if isinstance(answer, Held):
-        done.held.append(answer.id)
-        return None
-    done.sources |= dict.fromkeys(answer.sources)
-    return answer
-
-
-def names_local_path(text: str) -> bool:
-    """Return whether a text names a file of one machine."""
-    return _LOCAL_PATH.search(text) is not None
-
-
-def _the_one(entries: Sequence[Entry], old: str, where: str, *, usage: int, limit: int) -> Entry:
+def _the_one(entries: Sequence[Entry], old: str, where: str, refusal: Callable[[str], StoreRefusal]) -> Entry:
     """The one entry that contains a text, or has that id."""
     old = old.strip()
-    texts = [entry.text for entry in entries]
-
-    def refusal(message: str, near: Sequence[str] = ()) -> StoreRefusal:
-        return StoreRefusal(message, usage=usage, limit=limit, entries=texts, near=near)
-
     if not old:
         raise refusal("Say which entry is meant: give a part of its text.")
     found = [entry for entry in entries if old in entry.text]
     found = [entry for entry in found if entry.text == old] or found
     if not found and looks_like_id(old):
         found = [entry for entry in entries if is_meant(old, entry.key.id)]
+    if len(found) == 1:
+        return found[0]
     if not found:
-        raise refusal(f"No entry of {where} contains {old[:_PREVIEW]!r}.", _near(old, texts))
-    if len(found) > 1:
-        previews = "; ".join(f"{entry.key.id[:8]} {entry.text[:_PREVIEW]}" for entry in found)
-        raise refusal(
-            f"{len(found)} entries contain {old[:_PREVIEW]!r}: give more of one, or its id ({previews}).",
-            [entry.text for entry in found],
-        )
-    return found[0]
+        error = refusal(f"No entry of {where} contains {old[:_PREVIEW]!r}.")
+        error.near = tuple(_near(old, [entry.text for entry in entries]))
+        raise error
+    previews = "; ".join(f"{entry.key.id[:8]} {entry.text[:_PREVIEW]}" for entry in found)
+    error = refusal(
+        f"{len(found)} entries contain {old[:_PREVIEW]!r}: give more of one, or its id ({previews})."
+    )
+    error.near = tuple(entry.text for entry in found)
+    raise error
 
 
 def _near(old: str, texts: Iterable[str]) -> list[str]:
@@ -447,13 +484,6 @@ def _near(old: str, texts: Iterable[str]) -> list[str]:
         for text in texts
     }
     return sorted((text for text in texts if scores[text]), key=lambda text: -scores[text])[:3]
-
-
-def _unique(entries: Iterable[Entry]) -> list[Entry]:
-    found: dict[str, Entry] = {}
-    for entry in entries:
-        found.setdefault(entry.key.id, entry)
-    return list(found.values())
 
 
 def latest_date(bundle: Bundle) -> datetime:

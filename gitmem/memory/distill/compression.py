@@ -208,7 +208,7 @@ class Compressor:
                 refused.append(f"{fact.text or fact.old_text}: {error}")
                 continue
             sources |= laid.sources
-            if laid.changed:
+            if laid.is_changed:
                 kept.append(fact)
                 known.append(_words(fact.text))
             elif laid.held:

@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BundleBusy, InvalidContent
 from gitmem.files import read_file, replacement
 from gitmem.git.message import Message
-from gitmem.memory.curated import ages
-from gitmem.memory.curated.archive import lay_evicted
 from gitmem.memory.curated.prompt_block import for_agents
-from gitmem.memory.curated.store import CuratedStore, add_to_profile
-from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Admitted, Held, redacted
-from gitmem.memory.gate.marks import UNCONFIRMED, marks_of
+from gitmem.memory.curated.store import CuratedStore, StoreEdit
+from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, redacted
+from gitmem.memory.gate.marks import UNCONFIRMED
 from gitmem.memory.mirror.changes import HostChange, Report, changes, plain
 from gitmem.memory.mirror.mirror import Looked, Mirror
-from gitmem.memory.origin import source_trailer
 from gitmem.memory.retraction import is_retracted
 from gitmem.notices import Notice
-from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
 from gitmem.safety.verdict import Verdict
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.store import Target
     from gitmem.memory.edits import Edits
-    from gitmem.memory.origin import Origin
     from gitmem.safety.verdict import Result
 
 NAMES: dict[Target, str] = {"memory": "MEMORY.md", "user": "USER.md"}
@@ -203,25 +198,48 @@ class Sections(Mirror):
         report = batch[0].report
         origin = report.origin if report else self._bundle.origin(source=HOST_FILE)
         at = report.at if report else self._bundle.now()
+        paths = self._bundle.part(CuratedStore).paths(self.target)
 
         def work(edits: Edits) -> Message | None:
-            lay = _Lay(self._bundle, edits, self.target, origin, at)
-            what = [said for change in batch if (said := lay.lay(change))]
-            self._held |= lay.held
-            self._refused |= lay.refused
-            if not what and not edits:
+            edit = StoreEdit(
+                self._bundle,
+                edits,
+                self.target,
+                paths=paths,
+                path=paths[0],
+                origin=origin,
+                policy=FOUND_ENTRY,
+                at=at,
+            )
+            for change in batch:
+                self._lay(edit, change)
+            self._held |= edit.held
+            if not edit.what and not edits:
                 return None
-            lay.write(learned=kind != "import")
+            edit.write(learned=kind != "import")
             if kind == "import":
-                count = f"{len(what)} {'entry' if len(what) == 1 else 'entries'}"
+                count = f"{len(edit.what)} {'entry' if len(edit.what) == 1 else 'entries'}"
                 return Message(kind, f"{self._file}, {count}")
             if lost:
                 return Message(kind, f"suspicious: {lost}", {"Scan": "mass-change"})
-            said = "; ".join(what or ["hold an entry for a person"])
-            return Message(kind, said, source_trailer(lay.sources, origin))
+            return edit.message(kind)
 
         published = self._bundle.commit(work, purpose=kind, origin=origin)
         return published.commit.oid if published else ""
+
+    def _lay(self, edit: StoreEdit, change: HostChange) -> None:
+        """Lay one change; an entry of this machine stays one of this machine."""
+        old = edit.get(entry_hash(redacted(change.old))) if change.old else None
+        if change.new:
+            try:
+                held = edit.replace(old, change.new) if old else edit.add(change.new)
+            except InvalidContent as error:
+                self._refused[str(error)] = None
+            else:
+                if held is None or UNCONFIRMED in held.result.rules:
+                    return  # what it was to replace stays until a person has looked
+        if old is not None:
+            edit.remove(old)
 
     def _has(self, text: str) -> bool:
         paths = self._bundle.part(CuratedStore).paths(self.target)
@@ -300,75 +318,6 @@ class Sections(Mirror):
             raise InvalidContent(
                 f"{self._file} cannot be written ({error.strerror}), so the agent sees no change."
             ) from error
-
-
-class _Lay:
-    """Changes of one host file laid over the edits of one commit."""
-
-    def __init__(self, bundle: Bundle, edits: Edits, target: Target, origin: Origin, at: str) -> None:
-        self._edits = edits
-        self._at = at
-        self._admission = Admission(bundle, edits, origin=origin)
-        store = bundle.part(CuratedStore)
-        self._target, self._limit = target, store.limit(target) if store.is_bounded(target) else 0
-        paths = store.paths(target)
-        self._files = {path: ages.read(bundle, edits, path) for path in paths}
-        self._shared = paths[0]
-        self._start = dict(self._files)
-        self.sources: dict[str, None] = {}
-        """Where the new texts came from, as far as their session heard it."""
-        self.held: dict[str, Result] = {}
-        self.refused: dict[str, None] = {}
-
-    def lay(self, change: HostChange) -> str:
-        """Return what it did, in words; empty where the bundle has it already or keeps it out."""
-        name = entry_hash(redacted(change.old)) if change.old else ""
-        # An entry of this machine stays one of this machine.
-        where = next((path for path, file in self._files.items() if name and file.get(name)), "")
-        old = self._files[where].get(name) if where else None
-        found = self._admitted(change.new, old) if change.new else None
-        if isinstance(found, Held) and UNCONFIRMED in found.result.rules:
-            return ""  # what it was to replace stays until a person has looked
-        if where and isinstance(found, Admitted):
-            file = self._files[where]
-            self._files[where] = file.replace(name, found.text, file.next_at(self._at), **found.marks)
-            return f"replace {change.old} by {found.text}"
-        if where and old is not None:
-            self._files[where] = self._files[where].remove(name)
-            usage = sum(file.usage for file in self._start.values())
-            if self._limit and self._admission.evicts(old, usage=usage, limit=self._limit):
-                lay_evicted(self._edits, self._target, [old])
-            return f"remove {change.old}"
-        if isinstance(found, Admitted) and not any(
-            file.get(entry_hash(found.text)) for file in self._files.values()
-        ):
-            file = self._files[self._shared]
-            self._files[self._shared] = file.add(found.text, file.next_at(self._at), **found.marks)
-            return f"add {found.text}"
-        return ""
-
-    def write(self, *, learned: bool) -> None:
-        """Lay the files; what was learned now about the user is noted in the profile too."""
-        for path, file in self._files.items():
-            before = self._start[path].entries
-            if file.entries != before:
-                self._edits.write(path, file.render())
-                if learned and path == layout.USER:
-                    fresh = {entry.text: marks_of(entry) for entry in file.entries if entry not in before}
-                    add_to_profile(self._edits, fresh, self._at)
-
-    def _admitted(self, text: str, replaces: Entry | None) -> Admitted | Held | None:
-        """The text as it may be stored, or held back; None where it cannot be an entry."""
-        try:
-            answer = self._admission.entry(text, self._shared, FOUND_ENTRY, replaces=replaces)
-        except InvalidContent as error:
-            self.refused[str(error)] = None
-            return None
-        if isinstance(answer, Held):
-            self.held[answer.id] = answer.result
-        else:
-            self.sources |= dict.fromkeys(answer.sources)
-        return answer
 
 
 def _agreed(base: Sequence[str], present: Sequence[str], waiting: Sequence[HostChange]) -> list[str]:

@@ -19,7 +19,6 @@ from gitmem.memory.curated.archive import (
     archive_overfull,
     class_of,
 )
-from gitmem.memory.curated.store import names_local_path
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.sync import Sync
@@ -111,5 +110,5 @@ def test_a_local_path_suggests_the_machine(bundle: Memory) -> None:
     assert "--machine" in bundle.curated.add("The venv is in /home/ada/venv").suggestion
     assert bundle.curated.add("Logs go to /var/log/app", machine=True).suggestion == ""
     assert bundle.curated.add("The docs are at https://example.com/home/x").suggestion == ""
-    assert names_local_path("see ~/notes and C:\\work")
-    assert not names_local_path("either/or, and/or, 1/2, src/home/x")
+    assert "--machine" in bundle.curated.add("see ~/notes and C:\\work").suggestion
+    assert bundle.curated.add("either/or, and/or, 1/2, src/home/x").suggestion == ""
