@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ PRIVATE = ""
 """The name of a database that SQLite keeps in memory or a temporary file, and that ends with its connection."""
 
 _WAIT_MS = 5_000
+_AT_ONCE = 500
 _CACHE_KB = 16 * 1024
 _BULK_CACHE_KB = 64 * 1024
 
@@ -142,6 +143,16 @@ class Database:
         with translated():
             found: tuple[Any, ...] | None = self._asked(query, values).fetchone()
             return found
+
+    def column(self, query: str, values: Any = ()) -> list[Any]:
+        """The first value of each row."""
+        return [row[0] for row in self.rows(query, values)]
+
+    def rows_of(self, query: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
+        """The rows of a query that ends in IN, for any number of values."""
+        listed = list(values)
+        parts = [listed[start : start + _AT_ONCE] for start in range(0, len(listed), _AT_ONCE)]
+        return [row for some in parts for row in self.rows(f"{query} ({', '.join('?' for _ in some)})", some)]
 
     def _asked(self, query: str, values: Any) -> sqlite3.Cursor:
         try:

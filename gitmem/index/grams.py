@@ -24,7 +24,6 @@ _IDENTIFIER = re.compile(
 )
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _MOST_IDENTIFIERS = 64
-_LONG = 20
 
 
 def runs(text: str) -> list[str]:
@@ -71,13 +70,8 @@ def part_query(word: str) -> str:
 
 
 def _identifiers(text: str) -> list[str]:
-    # Buys "full rebuild / bare loop": most words are plain, which shows faster by their looks than by the pattern.
-    words = text.split()
-    odd = [word for word in words if not word.islower() or not word.isalpha()]
-    if max(map(len, words), default=0) >= _LONG:
-        odd = words
     found: dict[str, None] = {}
-    for name in _IDENTIFIER.findall(" ".join(odd)) if odd else ():
+    for name in _IDENTIFIER.findall(text):
         if not _HEX.fullmatch(name):  # a hash is found by how it begins
             found[name.lower()] = None
             if len(found) == _MOST_IDENTIFIERS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -39,21 +39,19 @@ class Span(Place):
 _COMMIT = "SELECT c.oid, c.seq, c.main, c.time, c.kind, c.session, c.agent, c.machine FROM commits c "
 # Newest first; among what one merge brought, its own commit and then the later ones.
 _NEWEST = " ORDER BY c.seq DESC, c.main DESC, c.id DESC"
-SPAN_COLUMNS = (
+PLACE_COLUMNS = (
     "s.id, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.deprecated, s.scope, "
-    "s.rank, s.source, s.replaces, s.turn, c.oid, s.from_seq, s.to_seq, e.text"
+    "s.rank, s.source, s.replaces, s.turn, c.oid, s.from_seq, s.to_seq"
 )
-_SPAN = (
-    f"SELECT {SPAN_COLUMNS} FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
-    "JOIN commits c ON c.id = s.origin "
-)
-
+_TAGS = 9
+"""The place of the tags among them."""
+SPANS = "span s JOIN path p ON p.id = s.path JOIN commits c ON c.id = s.origin"
+_SPAN = f"SELECT {PLACE_COLUMNS}, e.text FROM {SPANS} JOIN entry e ON e.id = s.entry"
 _COLUMNS = {"path": "p.name", "commit": "c.oid"}
 _KNOWN = "(s.rank = 'knowledge' OR s.type = 'observation')"
 _HAVING = "SELECT m.entry FROM words JOIN message m ON m.id = words.rowid WHERE words MATCH ?"
 _A_FEW = 3
 """Turns in which a name may have been said before an entry brought it into the memory."""
-_AT_ONCE = 500
 _OTHERS = re.compile(r"\n\[(?:assistant|note)\] ")
 """What follows the words of the user in the text of a turn."""
 Named = Literal["type", "tag", "session", "agent", "machine", "path"]
@@ -88,8 +86,7 @@ class Lookup:
 
     def count_texts(self) -> int:
         """Return the number of distinct texts in the index."""
-        found = self._database.row("SELECT count(*) FROM entry")
-        return int(found[0]) if found else 0
+        return int(self._database.column("SELECT count(*) FROM entry")[0])
 
     # Commits
 
@@ -125,12 +122,7 @@ class Lookup:
 
     def in_order(self, oids: Iterable[str]) -> list[str]:
         """Those of some commits that are on the line or came by a merge, newest first."""
-        listed, found = list(oids), list[tuple[Any, ...]]()
-        for start in range(0, len(listed), _AT_ONCE):
-            some = listed[start : start + _AT_ONCE]
-            found += self._database.rows(
-                f"SELECT seq, main, id, oid FROM commits WHERE oid IN ({marks(some)})", some
-            )
+        found = self._database.rows_of("SELECT seq, main, id, oid FROM commits WHERE oid IN", oids)
         return [oid for *_, oid in sorted(found, reverse=True)]
 
     def _commits(self, where: str, values: Iterable[Any], *, order: bool = True) -> list[CommitRow]:
@@ -145,7 +137,7 @@ class Lookup:
         The values are those of `path`, `space`, `key`, `type`, `replaces`, `entry`, `id` and `commit`.
         """
         asked = [f"{_COLUMNS.get(name, f's.{name}')} = ?" for name in by]
-        asked += ["s.from_seq > 0", *(["s.to_seq IS NULL"] if now else [])]
+        asked += ["s.to_seq IS NULL"] if now else []
         # Said once more in the query itself, or SQLite does not use the index of such rows.
         asked += ["s.replaces <> ''"] if "replaces" in by else []
         asked += ["s.space = '§'"] if by.get("space") == "§" else []
@@ -157,26 +149,25 @@ class Lookup:
 
     def places(self, space: str = "", beginning: str = "") -> list[tuple[str, str, str]]:
         """Path, space and key of every entry there ever was, or of those of a space whose key begins so."""
-        where = "AND s.space = ? AND substr(s.key, 1, ?) = ?" if space else ""
+        where = "WHERE s.space = ? AND substr(s.key, 1, ?) = ?" if space else ""
         return self._database.rows(
-            "SELECT DISTINCT p.name, s.space, s.key FROM span s JOIN path p ON p.id = s.path "
-            f"WHERE s.from_seq > 0 {where}",
+            f"SELECT DISTINCT p.name, s.space, s.key FROM span s JOIN path p ON p.id = s.path {where}",
             (space, len(beginning), beginning) if space else (),
         )
 
     def spans_of_id(self, space: str, least: str, most: str, end: str, *, limit: int) -> list[Span]:
         """Every place of entries whose ids are between two, and end so."""
         where = (
-            "WHERE s.space = ? AND s.key >= ? AND s.key < ? AND substr(s.key, -length(?)) = ? AND s.from_seq > 0"
+            "WHERE s.space = ? AND s.key >= ? AND s.key < ? AND substr(s.key, -length(?)) = ?"
             if end
-            else "WHERE s.space = ? AND s.key >= ? AND s.key < ? AND ? = ? AND s.from_seq > 0"
+            else "WHERE s.space = ? AND s.key >= ? AND s.key < ? AND ? = ?"
         )
         return self._spans(where, (space, least, most, end, end))[:limit]
 
     def spans_containing(self, text: str) -> list[Span]:
         """Every place that a text with these words in it stood at; upper and lower case are one."""
         entries = "SELECT id FROM entry WHERE instr(lower(text), lower(?)) > 0"
-        return self._spans(f"WHERE s.from_seq > 0 AND s.entry IN ({entries})", (text,))
+        return self._spans(f"WHERE s.entry IN ({entries})", (text,))
 
     def spans_in(self, path: str) -> list[Span]:
         """The entries of a file as they are now, the newest first."""
@@ -185,16 +176,14 @@ class Lookup:
     # The events of a session, in the order of time
 
     def count_events(self, session: str) -> int:
-        found = self._database.row(f"SELECT count(*) FROM span s WHERE {_EVENT_OF}", (session,))
-        return int(found[0]) if found else 0
+        return int(self._database.column(f"SELECT count(*) FROM span s WHERE {_EVENT_OF}", (session,))[0])
 
-    def events_first(self, session: str, limit: int) -> list[Span]:
-        """Return the first events of a session."""
-        return self._events("", (session, limit), backwards=False)
-
-    def events_last(self, session: str, limit: int) -> list[Span]:
-        """Return the last events of a session, in order."""
-        return self._events("", (session, limit), backwards=True)[::-1]
+    def events(
+        self, session: str, limit: int, *, last: bool = False, start: str = "", end: str = "~"
+    ) -> list[Span]:
+        """Return the first or last events of a session, of a stretch of time where one is given."""
+        found = self._events("AND s.at >= ? AND s.at < ?", (session, start, end, limit), backwards=last)
+        return found[::-1] if last else found
 
     def events_around(self, session: str, span: int, reach: int) -> list[Span]:
         """An event with `reach` events before and after it."""
@@ -206,20 +195,15 @@ class Lookup:
         behind = self._events("AND (s.at, s.id) > (?, ?)", (*here, reach), backwards=False)
         return [*before[::-1], *behind]
 
-    def events_between(self, session: str, start: str, end: str, limit: int) -> list[Span]:
-        """The events of a session from one moment up to another."""
-        return self._events("AND s.at >= ? AND s.at < ?", (session, start, end, limit), backwards=False)
-
     def _events(self, where: str, values: Iterable[Any], *, backwards: bool) -> list[Span]:
         way = "DESC" if backwards else "ASC"
-        found = self._database.rows(
-            f"{_SPAN} WHERE {_EVENT_OF} {where} ORDER BY s.at {way}, s.id {way} LIMIT ?", tuple(values)
-        )
-        return [_span(row) for row in found]
+        return self._spans(f"WHERE {_EVENT_OF} {where}", values, f"s.at {way}, s.id {way} LIMIT ?")
 
-    def _spans(self, where: str, values: Iterable[Any]) -> list[Span]:
-        found = self._database.rows(f"{_SPAN} {where} ORDER BY s.from_seq, s.id", tuple(values))
-        return [_span(row) for row in found]
+    def _spans(self, where: str, values: Iterable[Any], order: str = "s.from_seq, s.id") -> list[Span]:
+        return [
+            Span(*_with_tags(row))
+            for row in self._database.rows(f"{_SPAN} {where} ORDER BY {order}", tuple(values))
+        ]
 
     def stood_in(self, entry: int, path: str) -> bool:
         """Return whether a text ever was in a file."""
@@ -290,13 +274,8 @@ class Lookup:
     def session_sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Return the number of entries that each session ever wrote."""
         listed = list(names)
-        marks = ", ".join("?" for _ in listed)
-        return dict(
-            self._database.rows(
-                f"SELECT session, entries FROM session_size WHERE session IN ({marks})",
-                listed,
-            )
-        )
+        query = f"SELECT session, count(*) FROM span WHERE session IN ({marks(listed)}) GROUP BY session"
+        return dict(self._database.rows(query, listed))
 
     def _sessions(self, where: str, values: Iterable[Any]) -> list[SessionFacts]:
         columns = ", ".join(column.name for column in fields(SessionFacts))
@@ -310,49 +289,40 @@ class Lookup:
 
     def keys_near(self, tokens: Iterable[str]) -> list[tuple[int, str]]:
         """Return the keys and quotes that a text of these tokens may have, each with the id of its entry."""
-        listed = list(tokens)
-        found: dict[tuple[int, str], None] = {}
-        for start in range(0, len(listed), _AT_ONCE):
-            some = listed[start : start + _AT_ONCE]
-            rows = self._database.rows(
-                f"SELECT entry, word FROM key WHERE token IN ({marks(some)}) ORDER BY entry", some
-            )
-            found |= dict.fromkeys((entry, word) for entry, word in rows)
-        return list(found)
+        return list(
+            dict.fromkeys(self._database.rows_of("SELECT entry, word FROM key WHERE token IN", tokens))
+        )
 
     def was_known(self, phrase: str, entry: int, seq: int, session: str) -> bool:
         """Return whether knowledge, or more than a few turns of other sessions, had a phrase before a commit."""
-        found = self._database.rows(
+        ranks = self._database.column(
             f"SELECT s.rank FROM span s WHERE s.entry IN ({_HAVING}) AND s.entry <> ? "
             "AND s.from_seq BETWEEN 1 AND ? AND (s.rank = 'knowledge' OR (s.type = 'turn' AND s.session <> ?)) "
             "ORDER BY s.rank <> 'knowledge' LIMIT ?",
             (f'"{phrase}"', entry, seq - 1, session, _A_FEW + 1),
         )
-        ranks = [rank for (rank,) in found]
         return "knowledge" in ranks or len(ranks) > _A_FEW
 
     # Turns: what was said in one, and what it wrote
 
     def events_of_turn(self, turn: str) -> list[Span]:
         """Return the events of a turn."""
-        return self._spans("WHERE s.turn = ? AND s.turn <> '' AND s.from_seq > 0", (turn,))
+        return self._spans("WHERE s.turn = ? AND s.turn <> ''", (turn,))
 
     def turns_of(self, path: str, key: str) -> list[str]:
         """The turns that wrote an entry, as any version of it said."""
-        found = self._database.rows(
+        return self._database.column(
             "SELECT DISTINCT w.turn FROM wrote w JOIN path p ON p.id = w.path WHERE p.name = ? AND w.key = ? ORDER BY 1",
             (path, key),
         )
-        return [turn for (turn,) in found]
 
     def first_turns(self, session: str, limit: int = 50) -> list[tuple[str, str]]:
         """The turns with which a session began, each with what was said in it."""
-        found = self._database.rows(
+        return self._database.rows(
             "SELECT s.turn, e.text FROM span s JOIN entry e ON e.id = s.entry WHERE s.session = ? AND s.type = 'turn' "
             "AND s.space = 'event' ORDER BY s.at, s.id LIMIT ?",
             (session, limit),
         )
-        return [(turn, text) for turn, text in found]
 
     def turns_beside(self, turn: str) -> tuple[str, str]:
         """The previous and next turn of one in its session; empty where there is none."""
@@ -360,7 +330,7 @@ class Lookup:
         found = self._database.row(
             f"SELECT ({beside} (o.at, o.id) < (h.at, h.id) ORDER BY o.at DESC, o.id DESC LIMIT 1), "
             f"({beside} (o.at, o.id) > (h.at, h.id) ORDER BY o.at, o.id LIMIT 1) FROM span h "
-            "WHERE h.turn = ? AND h.turn <> '' AND h.type = 'turn' AND h.from_seq > 0 ORDER BY h.from_seq, h.id LIMIT 1",
+            "WHERE h.turn = ? AND h.turn <> '' AND h.type = 'turn' ORDER BY h.from_seq, h.id LIMIT 1",
             (turn,),
         )
         before, behind = found or ("", "")
@@ -373,48 +343,46 @@ class Lookup:
 
     def shown_to(self, name: str) -> list[tuple[str, str]]:
         """The sessions that were shown an entry of that name, each with the turn."""
-        query = "SELECT session, turn FROM shown WHERE name = ? ORDER BY from_seq"
-        return [(session, turn) for session, turn in self._database.rows(query, (name,))]
+        return self._database.rows(
+            "SELECT session, turn FROM shown WHERE name = ? ORDER BY from_seq", (name,)
+        )
 
     def prompted_between(self, start: int, end: int | None) -> list[str]:
         """The sessions whose prompts were made from a commit of this stretch of the line."""
-        found = self._database.rows(
+        return self._database.column(
             "SELECT DISTINCT b.session FROM commits c JOIN block b ON b.commit_oid = c.oid "
             "WHERE c.seq >= ? AND c.seq < ? ORDER BY c.seq",
             (start, self.seq + 1 if end is None else end),
         )
-        return [session for (session,) in found]
 
     def gone_of_turn(self, turn: str) -> list[tuple[int, str]]:
         """The entries that a turn wrote and that are no longer where it wrote them; each with the commit that says so."""
-        found = self._database.rows(
+        return self._database.rows(
             "SELECT DISTINCT s.entry, c.oid FROM wrote w JOIN commits c ON c.id = w.origin "
-            "JOIN span s ON s.path = w.path AND s.key = w.key AND s.from_seq > 0 WHERE w.turn = ? AND NOT EXISTS "
-            "(SELECT 1 FROM span n WHERE n.path = w.path AND n.key = w.key AND n.from_seq > 0 AND n.to_seq IS NULL)",
+            "JOIN span s ON s.path = w.path AND s.key = w.key WHERE w.turn = ? AND NOT EXISTS "
+            "(SELECT 1 FROM span n WHERE n.path = w.path AND n.key = w.key AND n.to_seq IS NULL)",
             (turn,),
         )
-        return [(entry, commit) for entry, commit in found]
 
     def undone(self) -> dict[str, list[str]]:
         """The turns that the user took back, each with the commits that say so."""
         found: dict[str, list[str]] = {}
         query = "SELECT s.turn, c.oid FROM span s JOIN commits c ON c.id = s.origin"
-        query += f" WHERE {schema.IS_UNDO} AND s.from_seq > 0"
+        query += f" WHERE {schema.IS_UNDO}"
         for turn, commit in self._database.rows(query):
             found.setdefault(turn, []).append(commit)
         return found
 
     def shown_in(self, turn: str) -> list[str]:
         """The names of the entries that a turn was shown."""
-        found = self._database.rows("SELECT DISTINCT name FROM shown WHERE turn = ?", (turn,))
-        return [name for (name,) in found]
+        return self._database.column("SELECT DISTINCT name FROM shown WHERE turn = ?", (turn,))
 
     def gone_sections(self, limit: int) -> list[tuple[int, str, str]]:
         """The § entries that are in no file any more, the last ones first: id, key and text."""
         found = self._database.rows(
             "SELECT s.entry, s.key, e.text, max(s.to_seq) FROM span s JOIN entry e ON e.id = s.entry "
-            "WHERE s.to_seq IS NOT NULL AND s.space = '§' AND s.from_seq > 0 AND NOT EXISTS "
-            "(SELECT 1 FROM span n WHERE n.entry = s.entry AND n.space = '§' AND n.from_seq > 0 AND n.to_seq IS NULL) "
+            "WHERE s.to_seq IS NOT NULL AND s.space = '§' AND NOT EXISTS "
+            "(SELECT 1 FROM span n WHERE n.entry = s.entry AND n.space = '§' AND n.to_seq IS NULL) "
             "GROUP BY s.entry ORDER BY 4 DESC LIMIT ?",
             (limit,),
         )
@@ -422,59 +390,51 @@ class Lookup:
 
     def turns_of_entry(self, entry: int) -> list[str]:
         """The turns that wrote a text, wherever it was."""
-        found = self._database.rows(
+        return self._database.column(
             "SELECT DISTINCT w.turn FROM span s JOIN wrote w ON w.path = s.path AND w.key = s.key "
-            "WHERE s.entry = ? AND s.from_seq > 0",
+            "WHERE s.entry = ?",
             (entry,),
         )
-        return [turn for (turn,) in found]
 
     def text_of(self, entry: int) -> str:
-        found = self._database.row("SELECT text FROM entry WHERE id = ?", (entry,))
-        return str(found[0]) if found else ""
+        return "".join(self._database.column("SELECT text FROM entry WHERE id = ?", (entry,)))
 
     def knowledge_spans(self, entry: int) -> list[Span]:
         """Every place where an entry was knowledge or an observation, the oldest first."""
-        return self._spans(f"WHERE s.entry = ? AND s.from_seq > 0 AND {_KNOWN}", (entry,))
+        return self._spans(f"WHERE s.entry = ? AND {_KNOWN}", (entry,))
 
     def successors(self, key: str) -> list[tuple[int, str]]:
         """The entries that took the place of a § entry and are there now, the newest first."""
-        found = self._database.rows(
+        return self._database.rows(
             "SELECT e.id, e.text FROM span s JOIN entry e ON e.id = s.entry "
-            "WHERE s.replaces = ? AND s.replaces <> '' AND s.from_seq > 0 "
+            "WHERE s.replaces = ? AND s.replaces <> '' "
             "ORDER BY s.to_seq IS NULL DESC, s.at DESC, s.key DESC",
             (key,),
         )
-        return [(entry, text) for entry, text in found]
 
     def rivals(self, path: str, replaces: str) -> list[Span]:
         """The entries of a file that replace the same one."""
         # The plus keeps SQLite from reading the whole file: a store has had thousands of entries, few replace one.
-        where = "s.replaces = ? AND s.replaces <> '' AND +p.name = ? AND s.to_seq IS NULL AND s.from_seq > 0"
+        where = "s.replaces = ? AND s.replaces <> '' AND +p.name = ? AND s.to_seq IS NULL"
         return self._spans(f"WHERE {where} AND {_KNOWN}", (replaces, path))
 
     def knowledge_with(self, phrase: str, limit: int) -> list[tuple[int, str]]:
         """Return the knowledge of now that has these words in a row."""
-        found = self._database.rows(
+        return self._database.rows(
             "SELECT DISTINCT e.id, e.text FROM entry e JOIN span s ON s.entry = e.id "
-            f"WHERE e.id IN ({_HAVING}) AND s.to_seq IS NULL AND s.from_seq > 0 AND {_KNOWN} LIMIT ?",
+            f"WHERE e.id IN ({_HAVING}) AND s.to_seq IS NULL AND {_KNOWN} LIMIT ?",
             (f'"{phrase}"', limit),
         )
-        return [(entry, text) for entry, text in found]
 
     # Retractions and links
 
     def is_retracted(self, name: str) -> bool:
         """Return whether an entry is retracted now, by the name of its retraction."""
-        found = self._database.row("SELECT 1 FROM retraction WHERE hash = ? AND to_seq IS NULL", (name,))
-        return found is not None
+        return bool(self.retracted_among((name,)))
 
     def retracted_among(self, names: Iterable[str]) -> set[str]:
         """Those of the names under which something is retracted now."""
-        listed = list(names)
-        found = self._database.rows(
-            f"SELECT hash FROM retraction WHERE hash IN ({marks(listed)}) AND to_seq IS NULL", listed
-        )
+        found = self._database.rows_of("SELECT hash FROM retraction WHERE to_seq IS NULL AND hash IN", names)
         return {name for (name,) in found}
 
     def has_retractions(self) -> bool:
@@ -483,27 +443,31 @@ class Lookup:
 
     def links(self, path: str) -> list[str]:
         """The paths that a file links to."""
-        found = self._database.rows(
+        return self._database.column(
             "SELECT DISTINCT l.target FROM link l JOIN path p ON p.id = l.source "
             "WHERE p.name = ? AND l.to_seq IS NULL ORDER BY l.target",
             (path,),
         )
-        return [target for (target,) in found]
 
     def backlinks(self, path: str) -> list[str]:
         """The files that link to a path."""
-        found = self._database.rows(
+        return self._database.column(
             "SELECT DISTINCT p.name FROM link l JOIN path p ON p.id = l.source "
             "WHERE l.target = ? AND l.to_seq IS NULL ORDER BY p.name",
             (path,),
         )
-        return [name for (name,) in found]
 
 
 def tags_of(stored: str) -> tuple[str, ...]:
     return tuple(stored.strip("\n").split("\n")) if stored else ()
 
 
-def _span(row: tuple[Any, ...]) -> Span:
-    number, path, space, key, type_, session, agent, machine, at, tags, *rest = row
-    return Span(number, path, space, key, type_, session, agent, machine, at, tags_of(tags), *rest)
+def place_of(row: Sequence[Any]) -> Place:
+    """The place in a row of PLACE_COLUMNS."""
+    return Place(*_with_tags(row))
+
+
+def _with_tags(row: Sequence[Any]) -> list[Any]:
+    values = list(row)
+    values[_TAGS] = tags_of(values[_TAGS])
+    return values

@@ -89,12 +89,3 @@ def part_counter(term: Term) -> Callable[[str], int]:
     """As `counter`, for a word that is looked for inside of others."""
     part = fold(term.text)
     return lambda text: text.count(part)
-
-
-def shared(one: str, other: str) -> int:
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 # The labels that the text of a turn has; they are not part of any message.
-_TURN = re.compile(r"\[user\] (.*?)(?:\n\[assistant\] (.*))?\Z|\[assistant\] (.*)\Z", re.DOTALL)
+_USER, _ASSISTANT = "[user] ", "[assistant] "
 
 
 def messages_of(text: str) -> list[tuple[int, int]]:
     """Return the start and length of each message of a text; (0, -1) for a text that is not a turn."""
-    turn = None if "\0" in text else _TURN.match(text)  # SQLite's `substr` ends at a NUL
-    if turn is None:
+    if "\0" in text or not text.startswith((_USER, _ASSISTANT)):  # SQLite's `substr` ends at a NUL
         return [(0, -1)]
-    return [
-        (turn.start(group), turn.end(group) - turn.start(group))
-        for group in (1, 2, 3)
-        if turn[group] is not None
-    ]
+    first = len(_USER) if text.startswith(_USER) else len(_ASSISTANT)
+    end = text.find(f"\n{_ASSISTANT}") if text.startswith(_USER) else -1
+    if end < 0:
+        return [(first, len(text) - first)]
+    second = end + 1 + len(_ASSISTANT)
+    return [(first, end - first), (second, len(text) - second)]
 
 
 def split(text: str) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from gitmem.index.records import UNDONE
+from dataclasses import fields
 
-VERSION = 13
+from gitmem.index.records import UNDONE, SessionFacts
+
+VERSION = 14
 APPLICATION = 0x676D656D  # "gmem"
 
-WORDS = "words"
-GRAMS = "grams"
 IS_UNDO = f"tags = '\n{UNDONE}\n'"
 """What is true of an event that says that the user took back its turn."""
+
+_SESSION = ", ".join(f"{column.name} TEXT NOT NULL" for column in fields(SessionFacts))
 
 # `seq` is a commit's place on the first-parent line of main, the first commit being 1. A commit that came in
 # by a merge has the seq of that merge and main = 0. Rows with `from_seq` and `to_seq` stand on that line: from
@@ -33,10 +35,10 @@ CREATE VIEW message_text (id, entry, text) AS
 -- A vector for each message, where search by meaning is on; empty for one that gets none.
 CREATE TABLE vector (message INTEGER PRIMARY KEY, data BLOB NOT NULL);
 
-CREATE VIRTUAL TABLE {WORDS} USING fts5 (
+CREATE VIRTUAL TABLE words USING fts5 (
     text, content = 'message_text', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );
-CREATE VIRTUAL TABLE {GRAMS} USING fts5 (pieces, content = '', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE grams USING fts5 (pieces, content = '', tokenize = "ascii tokenchars '_'");
 
 CREATE TABLE path (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
@@ -82,7 +84,7 @@ CREATE TABLE span (
     to_seq INTEGER
 );
 CREATE INDEX span_entry ON span (entry);
-CREATE INDEX span_path ON span (path, key) WHERE from_seq > 0;
+CREATE INDEX span_path ON span (path, key);
 CREATE INDEX span_section ON span (key) WHERE space = '§';
 CREATE INDEX span_session ON span (session, at);
 CREATE INDEX span_gone ON span (to_seq) WHERE to_seq IS NOT NULL;
@@ -125,31 +127,10 @@ CREATE TABLE key (
 ) WITHOUT ROWID;
 CREATE INDEX key_entry ON key (entry);
 
-CREATE TABLE session (
-    name TEXT NOT NULL,
-    path TEXT NOT NULL,
-    parent TEXT NOT NULL,
-    started TEXT NOT NULL,
-    ended TEXT NOT NULL,
-    title TEXT NOT NULL,
-    status TEXT NOT NULL,
-    source TEXT NOT NULL,
-    platform TEXT NOT NULL,
-    model TEXT NOT NULL,
-    agent TEXT NOT NULL,
-    machine TEXT NOT NULL,
-    user TEXT NOT NULL,
-    chat TEXT NOT NULL,
-    chat_type TEXT NOT NULL,
-    from_seq INTEGER NOT NULL,
-    to_seq INTEGER
-);
+CREATE TABLE session ({_SESSION}, from_seq INTEGER NOT NULL, to_seq INTEGER);
 CREATE INDEX session_name ON session (name);
 CREATE INDEX session_parent ON session (parent);
 CREATE INDEX session_started ON session (started);
-
--- How many entries each session ever wrote: ranking asks for hundreds at a time.
-CREATE TABLE session_size (session TEXT PRIMARY KEY, entries INTEGER NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE link (
     source INTEGER NOT NULL, target TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER

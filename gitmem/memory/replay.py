@@ -18,7 +18,6 @@ from gitmem.index.writer import CommitFacts, CommitOrigin, Writer
 from gitmem.memory.retraction import retracts
 from gitmem.okf import layout
 from gitmem.okf.entries import EntryKey
-from gitmem.okf.timestamps import of_seconds, stamp
 
 Progress = Callable[[int, int], None]
 """Told how many commits of how many are done."""
@@ -55,14 +54,11 @@ class Replay:
             progress(number, len(commits))
             self._add(commit, list(self._diff.changes(old, commit.tree)), seq + number)
             old = commit.tree
-        self._writer.flush()
 
     def _add(self, commit: Commit, changes: list[TreeChange], seq: int) -> None:
         brought = self._side(commit, seq) if len(commit.parents) > 1 else {}
         own = changes if len(commit.parents) < 2 else self._own_changes(commit, changes)
-        facts = facts_of(commit)
-        number = self._writer.commit(facts, [change.path for change in own], seq=seq, main=True)
-        origin = self._origin(facts, number)
+        origin = self._writer.commit(facts_of(commit), [change.path for change in own], seq=seq, main=True)
         for change in changes:
             if change.path.startswith(_RETRACTIONS):
                 self._retraction(change, seq)
@@ -122,11 +118,10 @@ class Replay:
         for commit in reversed(self._brought_by(merge)):
             changes = list(self._diff.of_commit(commit))
             own = changes if len(commit.parents) < 2 else self._own_changes(commit, changes)
-            facts = facts_of(commit)
-            number = self._writer.commit(facts, [change.path for change in own], seq=seq, main=False)
+            paths = [change.path for change in own]
+            origin = self._writer.commit(facts_of(commit), paths, seq=seq, main=False)
             if len(commit.parents) > 1:
                 continue
-            origin = self._origin(facts, number)
             for change in changes:
                 if _may_hold_documents(change.path):
                     before = self._read(change.path, change.old)
@@ -164,11 +159,6 @@ class Replay:
         return [
             change for change in changes if all(other.entry(change.path) != change.new for other in others)
         ]
-
-    def _origin(self, facts: CommitFacts, number: int) -> CommitOrigin:
-        """Return what a commit says of the texts that came with it."""
-        at, turn = stamp(of_seconds(facts.time)), facts.first("Turn").partition("#")[0]
-        return CommitOrigin(number, facts.first("Session"), at, turn)
 
     # Files
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from gitmem.index.database import Database
-from gitmem.index.writer import KEYED
 from gitmem.memory.memory import Memory
 
 # Everything that a reader could notice; ids are replaced by what they stand for.
 _VIEWS = {
-    "texts": "SELECT hash, text FROM entry WHERE id IN (SELECT entry FROM span WHERE from_seq > 0)",
+    "texts": "SELECT hash, text FROM entry",
     "commits": "SELECT oid, seq, main, time, kind, session, agent, machine FROM commits",
     "trailers": "SELECT t.key, t.value, c.oid FROM trailer t JOIN commits c ON c.id = t.commit_id",
     "changed paths": (
@@ -17,7 +16,7 @@ _VIEWS = {
     "spans": (
         "SELECT e.hash, p.name, s.space, s.key, s.type, s.session, s.at, s.tags, s.deprecated, s.scope, s.rank, "
         "s.source, s.replaces, s.turn, c.oid, s.from_seq, s.to_seq FROM span s JOIN entry e ON e.id = s.entry "
-        "JOIN path p ON p.id = s.path JOIN commits c ON c.id = s.origin WHERE s.from_seq > 0"
+        "JOIN path p ON p.id = s.path JOIN commits c ON c.id = s.origin"
     ),
     "turns": (
         "SELECT w.turn, p.name, w.key, c.oid, w.from_seq FROM wrote w JOIN path p ON p.id = w.path "
@@ -29,22 +28,19 @@ _VIEWS = {
         "SELECT name, path, parent, started, ended, title, status, source, platform, model, agent, machine, "
         "user, chat, chat_type, from_seq, to_seq FROM session"
     ),
-    "sizes of sessions": "SELECT session, entries FROM session_size",
     "links": "SELECT p.name, l.target, l.from_seq, l.to_seq FROM link l JOIN path p ON p.id = l.source",
     "keys": (
         "SELECT k.token, k.word, e.hash FROM key k JOIN entry e ON e.id = k.entry WHERE k.entry IN "
-        f"(SELECT s.entry FROM span s WHERE {KEYED})"
+        "(SELECT entry FROM span WHERE space = '§' OR "
+        "(to_seq IS NOT NULL AND (rank = 'knowledge' OR type = 'observation')))"
     ),
     "retractions": "SELECT hash, from_seq, to_seq FROM retraction",
     "words": (
         "SELECT v.term, e.hash, m.start, v.offset FROM words_places v JOIN message m ON m.id = v.doc "
-        "JOIN entry e ON e.id = m.entry WHERE m.entry IN (SELECT entry FROM span WHERE from_seq > 0)"
+        "JOIN entry e ON e.id = m.entry"
     ),
     "messages": "SELECT e.hash, m.start, m.length FROM message m JOIN entry e ON e.id = m.entry",
-    "grams": (
-        "SELECT v.term, e.hash, v.offset FROM grams_places v JOIN entry e ON e.id = v.doc "
-        "WHERE v.doc IN (SELECT entry FROM span WHERE from_seq > 0)"
-    ),
+    "grams": ("SELECT v.term, e.hash, v.offset FROM grams_places v JOIN entry e ON e.id = v.doc"),
 }
 
 

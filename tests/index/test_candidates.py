@@ -12,7 +12,7 @@ from gitmem.index.filters import Filters
 from gitmem.index.lookup import Lookup
 from gitmem.index.query import parse
 from gitmem.index.records import Document
-from gitmem.index.writer import CommitFacts, CommitOrigin, Writer
+from gitmem.index.writer import CommitFacts, Writer
 from gitmem.okf.entries import EntryKey
 
 STORE = "memories/MEMORY.md"
@@ -24,8 +24,7 @@ def _filled(facts: int) -> Database:
     database = Database.create(PRIVATE)
     with database.writing():
         writer = Writer(database)
-        number = writer.commit(CommitFacts("0" * 40, 1, "memory", {}), [STORE], seq=1, main=True)
-        origin = CommitOrigin(number, "", "2026-06-30T14:00:00Z")
+        origin = writer.commit(CommitFacts("0" * 40, 1, "memory", {}), [STORE], seq=1, main=True)
         for one in range(facts):
             key = EntryKey("§", f"{one:064x}")
             writer.open(
@@ -33,7 +32,6 @@ def _filled(facts: int) -> Database:
             )
             note = Document(EntryKey("concept", ""), f"Note {one}: deploy the service", "Note", tags=("ops",))
             writer.open(f"notes/n{one}.md", note, origin, 1)
-        writer.flush()
     return database
 
 

@@ -406,7 +406,7 @@ class _Recollection:
         """Return how a session began, what was decided in it, and what it came to."""
         asked: list[Span] = []
         decided: list[Span] = []
-        for span in self._index.events_between(facts.name, start, end, _EVENTS):
+        for span in self._index.events(facts.name, _EVENTS, start=start, end=end):
             if span.rank not in self._ranks:
                 continue
             if span.type == "decision":

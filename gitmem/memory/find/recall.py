@@ -206,9 +206,9 @@ class Recall:
         if not hits:
             return None
         windows = self._windows(index, hits, egress)
-        began = self._lines(index.events_first(ranked.session, _BOOKENDS), egress)
+        began = self._lines(index.events(ranked.session, _BOOKENDS), egress)
         last = hits[0].place.session
-        ended = self._lines(index.events_last(last, _BOOKENDS), egress)
+        ended = self._lines(index.events(last, _BOOKENDS, last=True), egress)
         passages = [
             Passage(line.at, line.text, line.matches)
             for line in _ordered([*began, *_flat(windows), *ended])
@@ -285,8 +285,8 @@ class Recall:
         about = _about(facts, session, egress)
         count = index.count_events(session)
         if count <= first + last:
-            return Reading(about, self._lines(index.events_first(session, count), egress))
-        lines = self._lines([*index.events_first(session, first), *index.events_last(session, last)], egress)
+            return Reading(about, self._lines(index.events(session, count), egress))
+        lines = self._lines([*index.events(session, first), *index.events(session, last, last=True)], egress)
         return Reading(about, lines, count - first - last)
 
     def scroll(self, session: str, entry: str, *, window: int = _AROUND, events: bool = False) -> Reading:
