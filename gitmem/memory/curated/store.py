@@ -206,7 +206,7 @@ class StoreEdit:
         lay_evicted(self._edits, self._target, [one for one in self._evicted if self.get(one.key.id) is None])
         for path, file in self._files.items():
             before = self._start[path].entries
-            if file == self._start[path]:
+            if file is self._start[path]:  # equality leaves marks out
                 continue
             if file.usage > self._start[path].usage and (reason := too_large(path, file.render())):
                 raise self.refusal(f"{path} would be too large: {reason} Remove or shorten entries first.")
