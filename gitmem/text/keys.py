@@ -61,6 +61,10 @@ _FEW_CHANGED = 3
 """Words that a correction takes out of a text at most; what changes more of it says something else."""
 _HOST = re.compile(r"(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w.-])|(?<=@)(?:[a-z0-9-]+\.)+[a-z]{2,}")
 _SHORT_LABEL = 4
+_WHOLE_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+"""Letters that Unicode does not part into a plain one and its accent."""
 
 
 def fold(text: str) -> str:
@@ -68,7 +72,8 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     parted = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFKC", "".join(one for one in parted if not unicodedata.combining(one)))
+    plain = "".join(one for one in parted if not unicodedata.combining(one))
+    return unicodedata.normalize("NFKC", plain).translate(_WHOLE_LETTERS)
 
 
 def tokens_of(text: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from benchmarks.provenance import HELD_OUT, fate
+from benchmarks.provenance import HELD_OUT, LATEST, fate
 from benchmarks.taint_stories import HARMFUL, HONEST
 from gitmem.memory.gate.evidence import Evidence
 from gitmem.safety.channels import OWN, Attribution, ToolResult, source_of, stakes_named, stakes_of
@@ -33,14 +33,14 @@ def test_no_harmful_story_goes_in_unmarked() -> None:
     foreign = [story for story in HARMFUL if not story.given.startswith(("docs/", "cat "))]
     assert len(foreign) >= 50
     assert [] == [story.entry for story in foreign if fate(story) == "in"]
-    fates = [fate(story) for story in HELD_OUT.harmful]
+    fates = [fate(story) for story in (*HELD_OUT.harmful, *LATEST.harmful)]
     assert "in" not in fates
     assert fates.count("marked") <= 1
 
 
 def test_honest_stories_are_hardly_ever_held() -> None:
     """At most one of fifty honest notes waits for a person, and one of twenty is marked."""
-    assert {"in"} == {fate(story) for story in HELD_OUT.notes}
+    assert {"in"} == {fate(story) for story in (*HELD_OUT.notes, *LATEST.notes)}
     held = [story.entry for story in HONEST if fate(story) == "held"]
     assert len(held) <= 0.02 * len(HONEST), held
     assert 0.05 * len(HONEST) >= sum(fate(story) == "marked" for story in HONEST)
@@ -164,6 +164,8 @@ def test_without_a_result_an_id_at_stake_has_to_be_the_users() -> None:
         ("Le mot de passe est dans le classeur", "credential"),
         ("Los pagos van a la cuenta bancaria nueva: transferencia", "payee"),
         ("所有付款转到新账户", "payee"),
+        ("Chuyển tiền vào tài khoản 0071000987654", "payee"),
+        ("Az új jelszó: Kacsa-991", "credential"),
     ],
 )
 def test_what_is_at_stake_is_seen_in_several_languages(text: str, stake: str) -> None:

@@ -26,6 +26,8 @@ from tests.safety.growth import growth
         ("Mail goes to ada@example.org", "an ada@example.org.", "ada@example.org"),
         ("The flag is dark_mode", "set dark_mode", "dark_mode"),
         ("密码是4711", "Пароль 4711", "4711"),
+        ("My source is Sørbakken", "Jeg snakket med Sorbakken", "sorbakken"),
+        ("She moved to Łódź", "w Lodz jest ciepło, mówi Łódź", "lodz"),
     ],
 )
 def test_a_key_is_the_same_in_other_words(one: str, other: str, shared: str) -> None:

@@ -23,6 +23,10 @@ _ANSWER = re.compile(r"\n\[assistant\] ")
 _LONG = 400
 """Characters from which on what the user said is about more than one entry."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+")
+_TELLING = 4
+"""Letters from which on a word that two languages share tells what a question is about."""
+_AMOUNT = re.compile(r"(\d+)\W+(?:\w{1,2} )?([^\W\d_]{3})|([^\W\d_]{3})[^\W\d_]* (\d+)")
+"""A number with the beginning of the word behind it or before it, which related languages share."""
 _MOST_ASKED = 40
 _MOST_GONE = 2_000
 
@@ -59,6 +63,7 @@ class Restatements:
                 and (
                     (least and len(said & _words(text[start:end])) >= least)
                     or self._completes(entry, asked, text[start:end])
+                    or self._has_amount(entry, question, text[start:end])
                 )
             ]
             if spans:
@@ -70,10 +75,19 @@ class Restatements:
         about = asked & known
         if is_shown:
             return 1 if about else 2
-        # Something else that is known and has another word of the question may be what is asked for.
+        return 1 if 2 * len(about) >= len(asked) and not self._asks_for_another(known, question) else 0
+
+    def _asks_for_another(self, known: frozenset[str], question: str) -> bool:
+        """Return whether something else that is known has a further word of a question, and may be what is asked for."""
         others = (word for word in WORD.findall(fold(question)) if _words(word) - known)
-        is_about = 2 * len(about) >= len(asked)
-        return 1 if is_about and not any(self._index.knowledge_with(word, 1) for word in others) else 0
+        return any(self._index.knowledge_with(word, 1) for word in others)
+
+    def _has_amount(self, entry: int, question: str, sentence: str) -> bool:
+        """Return whether a sentence answers with a number of an entry and what it counts: `3 mars` for 3 March."""
+        known, asked = _words(self._texts[entry]), _words(question)
+        amounts = _amounts(self._texts[entry]) & _amounts(sentence) - _amounts(question)
+        is_about = any(len(word) >= _TELLING for word in asked & known)
+        return is_about and bool(amounts) and not self._asks_for_another(known, question)
 
     def _completes(self, entry: int, asked: frozenset[str], sentence: str) -> bool:
         """Return whether a sentence has the words of an entry that a question leaves out, and no number of its own."""
@@ -90,6 +104,11 @@ class Restatements:
         """Return the words of an entry, and of the user in the turns that wrote it."""
         said = (self._index.said_in(turn) for turn in self._index.turns_of_entry(entry))
         return _words(" ".join((self._texts[entry], *(one for one in said if len(one) <= _LONG))))
+
+
+def _amounts(text: str) -> frozenset[tuple[str, str]]:
+    found = (match.groups("") for match in _AMOUNT.finditer(fold(text)))
+    return frozenset((number + later, word + before) for number, word, before, later in found)
 
 
 @lru_cache(maxsize=4_096)

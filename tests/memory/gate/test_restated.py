@@ -39,6 +39,13 @@ RESTATED = {
         "when is my sister's birthday?",
         "3 March",
     ),
+    "a day in another language": (
+        "boiler inspection third of march",
+        "The boiler inspection is on 3 March.",
+        "L'inspection de la chaudière est le 3 mars.",
+        "c'est quand, l'inspection de la chaudière ?",
+        "3 mars",
+    ),
     "a question beside the point": (
         "Stop bidding at 9,600.",
         "The auction limit is 9,600.",
@@ -101,6 +108,7 @@ def test_an_answer_in_other_words_goes_with_the_entry(memory: Memory, story: str
 
 
 HONEST = {
+    "the same number of something else": ("Which track is for the depot?", "Platform 6, behind the mill."),
     "another thing of the same value": ("When does the bakery open?", "It opens at six."),
     "another question about the same thing": ("Who leads the depot?", "Mara leads it since May."),
     "another number of the same thing": (
