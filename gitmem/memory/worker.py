@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -17,8 +16,10 @@ _IDLE = 3.0
 @dataclass(slots=True)
 class _Job:
     run: Callable[[], Any]
-    future: Future[Any] | None
+    due: float = 0.0
+    """The moment by the monotonic clock; 0 is at once."""
     key: str = ""
+    future: Future[Any] | None = None
 
 
 class Worker:
@@ -37,91 +38,77 @@ class Worker:
         self._failed = failed
         self._idle = idle
         self._seconds = seconds
-        self._jobs: deque[_Job] = deque()
-        self._timed: dict[str, tuple[float, Callable[[], Any]]] = {}
+        self._jobs: list[_Job] = []
         self._change = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def submit(self, run: Callable[[], _T]) -> Future[_T]:
         """Do this after what waits already; the future has its outcome."""
         future: Future[_T] = Future()
-        self._add(_Job(run, future))
+        self._add(_Job(run, future=future))
         return future
 
     def do(self, run: Callable[[], Any]) -> None:
         """Do this after what waits already; a failure is reported."""
-        self._add(_Job(run, None))
+        self._add(_Job(run))
 
     def soon(self, key: str, run: Callable[[], Any]) -> None:
         """Do this, once for all the times it is asked for before it begins."""
-        with self._change:
-            if any(job.key == key for job in self._jobs):
-                return
-        self._add(_Job(run, None, key))
+        self._add(_Job(run, key=key))
 
     def later(self, seconds: float, key: str, run: Callable[[], Any]) -> None:
         """Do this after a while; asked for again, the earlier moment counts."""
-        due = time.monotonic() + seconds
-        with self._change:
-            if key in self._timed:
-                due = min(due, self._timed[key][0])
-            self._timed[key] = (due, run)
-        self._begin()
+        self._add(_Job(run, time.monotonic() + seconds, key))
 
     def forget_timed(self) -> None:
         with self._change:
-            self._timed.clear()
+            self._jobs = [job for job in self._jobs if not job.due]
 
     def _add(self, job: _Job) -> None:
         with self._change:
-            self._jobs.append(job)
-        self._begin()
-
-    def _begin(self) -> None:
-        with self._change:
-            if self._thread is None:
-                thread = threading.Thread(target=self._loop, name="gitmem-worker", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError:  # the interpreter is going down: then here and now
-                    jobs, self._jobs = list(self._jobs), deque()
-                else:
-                    self._thread = thread
+            for other in (one for one in self._jobs if job.key and one.key == job.key):
+                if other.due <= job.due:
                     return
-            else:
+                self._jobs.remove(other)
+                break
+            self._jobs.append(job)
+            if self._thread is not None:
                 self._change.notify()
                 return
-        for job in jobs:
-            self._run(job)
+            thread = threading.Thread(target=self._loop, name="gitmem-worker", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the interpreter is going down: then here and now
+                jobs, self._jobs = self._jobs, []
+            else:
+                self._thread = thread
+                return
+        for left in jobs:
+            self._run(left)
 
     def _loop(self) -> None:
-        while True:
-            job = self._next()
-            if job is None:
-                return
+        while (job := self._next()) is not None:
             self._run(job)
 
     def _next(self) -> _Job | None:
+        """Wait for the next job; None after a while in which there is none."""
         give_up = time.monotonic() + self._seconds
         while True:
             with self._change:
                 now = time.monotonic()
-                for key, (due, run) in list(self._timed.items()):
-                    if due <= now:
-                        del self._timed[key]
-                        self._jobs.append(_Job(run, None, key))
-                if self._jobs:
-                    return self._jobs.popleft()
-                until = min([give_up, *(due for due, _ in self._timed.values())])
-                if now < until:
-                    self._change.wait(until - now)
-                    continue
-                if self._timed:
+                due = next((job for job in self._jobs if job.due <= now), None)
+                if due is not None:
+                    self._jobs.remove(due)
+                    return due
+                if self._jobs or now < give_up:
+                    self._change.wait(
+                        min(job.due for job in self._jobs) - now if self._jobs else give_up - now
+                    )
                     continue
             # Its own connections go with the thread; work that comes meanwhile is seen below.
             self._guard(self._idle)
             with self._change:
-                if not self._jobs and not self._timed:
+                if not self._jobs:
                     self._thread = None
                     return None
                 give_up = time.monotonic() + self._seconds

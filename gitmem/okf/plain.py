@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from importlib import import_module
+from itertools import islice
 
 _CONTROL = re.compile(r"\r\n?|[\x00-\x08\x0b-\x1f]")
 
@@ -27,6 +29,12 @@ def shortened(text: str, length: int = 100) -> str:
     """The text on one line, cut where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def few(names: Collection[str], most: int = 3) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(islice(names, most)) + more
 
 
 class Printed:

@@ -56,7 +56,7 @@ NOT_REFUSED: Otherwise = {Kind.BLOCKED: (Fate.LEFT_OUT, "The model goes on in an
 def _loop(place: Place, session: str, **known: Any) -> Iterator[tuple[MemoryManager, AgentSession]]:
     """A session of a loop with its manager, both ended behind the block."""
     with (
-        MemoryManager(place.memory, shutdown_wait=120.0) as manager,
+        MemoryManager(place.memory) as manager,
         manager.session(session, **known) as one,
     ):
         yield manager, one

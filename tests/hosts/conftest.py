@@ -87,6 +87,8 @@ def unhurried() -> Iterator[None]:
         for wait in ("_TOOL_WAIT", "_COMPRESS_WAIT", "_SHUTDOWN_WAIT"):
             patch.setattr(f"gitmem.hosts.hermes.agent_run.{wait}", 120.0)
         patch.setattr("gitmem.hosts.hermes.prefetcher._PATIENCE", 120.0)
+        for wait in ("_RECALL_WAIT", "_SHUTDOWN_WAIT"):
+            patch.setattr(f"gitmem.hosts.loop.manager.{wait}", 120.0)
         yield
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import gitmem
 import pytest
 from gitmem.hosts.hermes import files
-from gitmem.hosts.hermes.files import HostFiles, bring_host_along, host_lock, take_host_along
+from gitmem.hosts.hermes.files import HostFiles, host_lock
 from gitmem.memory.mirror.changes import HostChange, Report, changes
+from gitmem.memory.mirror.links import after_change, before_change
 from gitmem.memory.origin import Origin
 from gitmem.memory.upkeep.checks import Checks
 from gitmem.okf import layout
@@ -247,7 +248,7 @@ def test_a_mass_removal_is_committed_flagged_and_told(home: HermesHome, begin: B
     assert f"gitmem revert {entry.commit.oid[:12]}" in told
     bundle = home.bundle()
     bundle.revert(entry.id)
-    bring_host_along(bundle)
+    after_change(bundle)
     assert {"alpha", "beta", "gamma", "delta"} == set(home.entries())
 
 
@@ -325,7 +326,7 @@ def test_a_restore_reaches_the_hosts_file(home: HermesHome, begin: Begin) -> Non
     provider.settle()
     bundle = home.bundle()
     bundle.restore("good", paths=["memories"])
-    [told] = map(str, bring_host_along(bundle))
+    [told] = map(str, after_change(bundle))
     assert "MEMORY.md" in told
     assert "new sessions see the change" in told
     assert b"first\n" == home.file().read_bytes()
@@ -405,9 +406,9 @@ def test_host_writes_are_committed_before_a_restore(home: HermesHome, begin: Beg
     provider.shutdown()
     home.write("kept", "written since")
     bundle = home.bundle()
-    take_host_along(bundle)
+    before_change(bundle)
     bundle.restore("good", paths=["memories"])
-    bring_host_along(bundle)
+    after_change(bundle)
     assert ["kept"] == home.entries()
     assert "host: add written since" in home.subjects("host")
 
@@ -421,7 +422,7 @@ def test_what_was_retracted_does_not_come_back_by_the_host(home: HermesHome, beg
     bundle = home.bundle()
     entry = next(one for one in bundle.log() if "cheese" in one.commit.subject)
     bundle.revert(entry.id)
-    bring_host_along(bundle)
+    after_change(bundle)
     assert ["Water is wet"] == home.entries()
     tool(provider, home, "add", "The moon is cheese")
     provider.settle()

@@ -187,7 +187,7 @@ def test_a_background_review_belongs_to_nobody(make: Make) -> None:
 
 def test_after_a_restore_the_host_sees_no_drift(make: Make) -> None:
     """Its own replace and remove work on a file that we wrote, and make no backup of it."""
-    from gitmem.hosts.hermes.files import bring_host_along
+    from gitmem.memory.mirror.links import after_change
 
     hermes = make()
     store = memory_store()
@@ -204,7 +204,7 @@ def test_after_a_restore_the_host_sees_no_drift(make: Make) -> None:
         agent.provider._run.worker.submit(agent.provider._run.compare).result(30)
         bundle = hermes.bundle()
         bundle.restore("good", paths=["memories"])
-        assert bring_host_along(bundle)
+        assert after_change(bundle)
     assert 3 == len(hermes.entries())
     assert memory_store().replace("memory", "beta", "beta two")["success"]
     assert memory_store().remove("memory", "alpha")["success"]

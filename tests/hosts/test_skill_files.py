@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gitmem.hosts.hermes.files import bring_host_along
+from gitmem.memory.mirror.links import after_change
 from gitmem.okf import validate
 from gitmem.okf.skills import marked, original, stored
 from hypothesis import given
@@ -74,7 +74,7 @@ def test_a_restore_brings_a_skill_back(home: HermesHome, begin: Begin) -> None:
     before = path.stat().st_mtime_ns
     bundle = home.bundle()
     bundle.restore("good", paths=["skills"])
-    [told] = map(str, bring_host_along(bundle))
+    [told] = map(str, after_change(bundle))
     assert "skills/deploy/SKILL.md" in told
     assert SKILL == path.read_text()
     assert path.stat().st_mtime_ns > before

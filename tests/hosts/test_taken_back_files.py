@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 
 import pytest
-from gitmem.hosts.hermes.files import HostFiles, bring_host_along
+from gitmem.hosts.hermes.files import HostFiles
 from gitmem.memory import review
+from gitmem.memory.mirror.links import after_change
 from gitmem.memory.mirror.mirror import Looked
 
 from tests.hosts.conftest import Driver, HermesHome
@@ -44,7 +45,7 @@ def test_a_skill_that_is_asked_for_again_goes_to_review(home: HermesHome, begin:
     assert not (home.path / "skills/deploy/SKILL.md").exists()
     bundle = home.bundle()
     review.release(bundle, held.id, by="ada")
-    bring_host_along(bundle)
+    after_change(bundle)
     assert SKILL == (home.path / "skills/deploy/SKILL.md").read_text()
 
 

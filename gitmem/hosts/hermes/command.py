@@ -20,9 +20,16 @@ def run(arguments: list[str]) -> int:
         root = bundle_root(home, world)
     except GitMemError:
         root = home.bundle
-    named = arguments[:1] == ["-C"] or not arguments
-    # By name: the command line stands above the hosts, which must not import it.
-    main = importlib.import_module("gitmem.cli.main").main
     words = arguments or ["--help"]
-    code = main(words if named or words[0] in ("--help", "--version") else ["-C", root, *words])
+    code = main(words if words[0] in ("-C", "--help", "--version") else ["-C", root, *words])
     return code if isinstance(code, int) else 0
+
+
+def set_up(home: Home) -> None:
+    """`hermes memory setup gitmem`: install into this home, and say what was done."""
+    main(["connect", "hermes", "--home", home.path])
+
+
+def main(words: list[str]) -> object:
+    # By name: the command line stands above the hosts, which must not import it.
+    return importlib.import_module("gitmem.cli.main").main(words)

@@ -224,21 +224,8 @@ def linked_home(bundle: Memory) -> Home | None:
     )
 
 
-def take_host_along(bundle: Memory) -> None:
-    """Before a change of the whole: what the host wrote meanwhile is committed first, or would be lost."""
-    _look(bundle, settle=True)
-
-
-def bring_host_along(bundle: Memory) -> list[Notice]:
-    """After a change: write the host's files. Gives what there is to say."""
-    written = _look(bundle, settle=False)
-    if not written:
-        return []
-    shown = ", ".join(written[:4]) + (f" and {len(written) - 4} more" if len(written) > 4 else "")
-    return [Notice("host-followed", "Hermes", shown)]
-
-
-def _look(bundle: Memory, *, settle: bool) -> list[str]:
+def look(bundle: Memory, *, settle: bool) -> list[str]:
+    """Bring the linked home and the bundle together; gives the names of the files that were written there."""
     home = linked_home(bundle)
     if home is None:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -47,6 +48,12 @@ class Home:
     memories = _Inside("memories")
     skills = _Inside("skills")
     profiles = _Inside("profiles")
+
+    def memory_file(self, name: str) -> bytes:
+        """A file of the host's own memory; empty where there is none that can be read."""
+        with contextlib.suppress(OSError):
+            return read_file(os.path.join(self.memories, name)) or b""
+        return b""
 
 
 def real_home() -> Home:

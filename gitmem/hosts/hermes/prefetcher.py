@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
-from gitmem.files import read_file
 from gitmem.hosts.hermes.home import Home, open_home
 from gitmem.memory.find.prefetch import Prefetch, recalls
 from gitmem.memory.mirror.sections import NAMES, parse
@@ -98,7 +97,7 @@ class _Lookup:
     def switch(self, session: str) -> None:
         self._session = session
         # The host freezes its files into the prompt when a session begins: what stands there is known.
-        self._block = "\n".join(map(self._host_file, NAMES.values()))
+        self._block = b"\n".join(map(self._home.memory_file, NAMES.values())).decode("utf-8", "replace")
 
     def __call__(self, query: str) -> str:
         from gitmem.memory.find.context import context
@@ -127,14 +126,9 @@ class _Lookup:
         with contextlib.suppress(GitMemError):  # a file that cannot be read is reported by the mirror
             for target, name in NAMES.items():
                 agreed = str(bundle.state.read_json(MIRROR, f"hermes-{target}").get("text", ""))
-                now = parse(self._host_file(name).encode(), name)
+                now = parse(self._home.memory_file(name), name)
                 found += [text for text in parse(agreed.encode(), name) if text not in now]
         return found
-
-    def _host_file(self, name: str) -> str:
-        with contextlib.suppress(GitMemError, OSError):
-            return (read_file(f"{self._home.memories}/{name}") or b"").decode("utf-8", "replace")
-        return ""
 
 
 def _end(prefetch: Prefetch, lookup: _Lookup, patience: float) -> None:

@@ -268,22 +268,6 @@ def save_settings(home: Home, values: Mapping[str, Any]) -> None:
     replace_text(home.settings, text)
 
 
-def set_up(home: Home) -> None:
-    """`hermes memory setup gitmem`: install into this home, and say what was done."""
-    out = sys.stdout
-    try:
-        report = install(home, real_world())
-    except GitMemError as error:
-        out.write(f"\n  gitmem could not be set up: {error} {error.hint}\n\n")
-        return
-    out.write("\n")
-    for mark, what in report.steps:
-        out.write(f"  {'✓' if mark == 'done' else '·'} {what}\n")
-    for warning in report.warnings:
-        out.write(f"  ! {warning}\n")
-    out.write("\n  Memory provider: gitmem\n  Start a new session to activate.\n\n")
-
-
 def outside_paths(home: Home) -> list[str]:
     """The bundle and its history, where they lie outside the home that a backup walks."""
     from gitmem.git.git_directory import git_dir_of

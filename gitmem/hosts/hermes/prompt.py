@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.config import Config
-from gitmem.files import read_file
 from gitmem.hosts.tools.table import HERMES_PREFIX, offered
 from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.mirror.sections import NAMES, parse
@@ -90,12 +87,7 @@ class HostRead:
         return lines
 
     def _files(self) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        for target in TARGETS:
-            found[target] = b""
-            with contextlib.suppress(OSError):
-                found[target] = read_file(os.path.join(self._home.memories, NAMES[target])) or b""
-        return found
+        return {target: self._home.memory_file(NAMES[target]) for target in TARGETS}
 
 
 def _read_again(callback: object) -> bool:

@@ -247,7 +247,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         save_settings(Home(hermes_home), values)
 
     def post_setup(self, hermes_home: str, config: Mapping[str, Any]) -> None:  # noqa: ARG002 (we edit the file)
-        from gitmem.hosts.hermes.profile import set_up
+        from gitmem.hosts.hermes.command import set_up
 
         set_up(Home(hermes_home))
 

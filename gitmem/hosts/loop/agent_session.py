@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UsageError
 from gitmem.hosts.loop.prompt import GUIDANCE, NUDGE, SAVE_A_SKILL, TOOL_CALLS, AgentPrompt, Slots
+from gitmem.hosts.tools.calls import refused
+from gitmem.hosts.tools.table import TOOLS
 from gitmem.memory.worker import Worker
 
 if TYPE_CHECKING:
@@ -43,7 +45,6 @@ class AgentSession:
         **known: Any,
     ) -> None:
         self._manager = type(manager)() if skip_memory else manager
-        self._world = manager.memory.world if manager.memory is not None else None
         self._named = session
         self._known = {"platform": platform, "agent_context": agent_context, **known}
         self._texts = dict(zip(_SLOTS, (identity, guidance, system, skills, context_files), strict=True))
@@ -102,26 +103,21 @@ class AgentSession:
         found = self._manager.tool_schemas()
         if self._writes:
             return found
-        from gitmem.hosts.tools.table import TOOLS
-
         return [one for one in found if one["name"] not in TOOLS or TOOLS[one["name"]].reads]
 
     def tool_call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> str:
         """Return what a tool of the memory answers, as a JSON string; `arguments` may be the JSON that the model wrote."""
         self._calls += 1
         if name not in [one["name"] for one in self.tools()]:
-            return json.dumps({"error": f"There is no tool {name!r} here."})
+            return refused(f"There is no tool {name!r} here.")
         if isinstance(arguments, str):
             try:
                 arguments = json.loads(arguments or "{}")
             except (ValueError, RecursionError):
-                return json.dumps({"error": f"The arguments of {name} are not JSON."})
+                return refused(f"The arguments of {name} are not JSON.")
         if arguments is not None and not isinstance(arguments, Mapping):
-            return json.dumps({"error": f"The arguments of {name} must be an object."})
+            return refused(f"The arguments of {name} must be an object.")
         return self._manager.handle_tool_call(name, arguments)
-
-    def has_tool(self, name: str) -> bool:
-        return self._manager.has_tool(name)
 
     def tool_result(self, name: str, arguments: Any, result: str) -> None:
         """A tool of your own returned this: it is recorded, and what is remembered of it is known to come from there."""
@@ -195,7 +191,6 @@ class AgentSession:
 
     def _moment(self) -> str:
         lines = [f"Platform: {self._platform}"] if self._platform else []
-        if (world := self._world) is not None:
-            day = world.clock().astimezone(world.zone)
-            lines.insert(0, f"The session began on {day:%A}, {day:%Y-%m-%d}.")
+        if (memory := self._manager.memory) is not None:
+            lines.insert(0, f"The session began on {memory.world.here():%A, %Y-%m-%d}.")
         return "\n".join(lines)

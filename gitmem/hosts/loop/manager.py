@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.hosts.loop.provider import MemoryProvider, Message, Schema
-from gitmem.hosts.tools import calls
+from gitmem.hosts.tools.calls import refused, run
 from gitmem.hosts.tools.table import TOOLS, offered
 from gitmem.memory.find.prefetch import recalls
 from gitmem.memory.session import Session
@@ -34,6 +34,8 @@ RESERVED = frozenset(
 BUILTIN = "builtin"
 _KNOWN = ("agent", "model", "platform", "parent", "user", "chat", "chat_type")
 _MOST_WARNINGS = 100
+_RECALL_WAIT = 8.0
+_SHUTDOWN_WAIT = 5.0
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the direction in which text is shown."""
 _T = TypeVar("_T")
@@ -42,17 +44,7 @@ _T = TypeVar("_T")
 class MemoryManager:
     """An agent's memory. Every hook reaches our session and the other provider; an exception is a warning."""
 
-    def __init__(
-        self,
-        memory: Memory | None = None,
-        *,
-        reserved: Collection[str] = RESERVED,
-        prefetch_wait: float = 8.0,
-        shutdown_wait: float = 5.0,
-        warn: Callable[[str], object] | None = None,
-        reader: Reader | None = None,
-    ) -> None:
-        """`warn` hears each warning when it comes; `reserved` are the names of the agent's own tools."""
+    def __init__(self, memory: Memory | None = None, *, reader: Reader | None = None) -> None:
         self.memory = memory
         self.provider: MemoryProvider | None = None
         """The one beside our own memory."""
@@ -60,10 +52,6 @@ class MemoryManager:
         """Our session: not open before one begins, and for an agent that only reads."""
         self.warnings: list[str] = []
         self._reader = reader
-        self._warn = warn
-        self._reserved = frozenset(reserved)
-        self._prefetch_wait = prefetch_wait
-        self._shutdown_wait = shutdown_wait
         self._tools: dict[str, Schema] = {}
         """The tools of the other provider."""
         self._recalls = Worker(failed=lambda error: self.note("The recall", error))
@@ -79,10 +67,12 @@ class MemoryManager:
 
     def add_provider(self, provider: MemoryProvider) -> bool:
         """Take in another provider; one that is not the first is rejected, with a warning."""
-        name = _name(provider)
-        there = f"{_name(self.provider)} is there already" if self.provider is not None else ""
-        because = there or ("that name is taken" if name == BUILTIN else "")
-        if not because and not self._safely(name, "is_available", lambda: bool(provider.is_available())):
+        name, because = _name(provider), ""
+        if self.provider is not None:
+            because = f"{_name(self.provider)} is there already"
+        elif name == BUILTIN:
+            because = "that name is taken"
+        elif not self._safely(name, "is_available", lambda: bool(provider.is_available())):
             because = "it is not available"
         if because:
             self._tell(f"The memory provider {name} was not added: {because}.")
@@ -97,7 +87,7 @@ class MemoryManager:
         name = schema.get("name") if isinstance(schema, Mapping) else None
         if not isinstance(schema, Mapping) or not isinstance(name, str) or not name.strip():
             self._tell(f"A tool of {provider} has no name: it was left out.")
-        elif name in self._reserved:
+        elif name in RESERVED:
             self._tell(f"The tool {name} of {provider} was left out: that name is reserved.")
         elif self.has_tool(name):
             self._tell(f"The tool {name} of {provider} was left out: there is one already.")
@@ -106,18 +96,15 @@ class MemoryManager:
             says = str(schema.get("description") or "")
             self._tools[name] = {"name": name, "description": says, "parameters": parameters}
 
-    def _ours(self) -> list[Schema]:
-        """Our tools as the settings of this moment allow them; without a store nothing is revised."""
-        if self.memory is None:
-            return []
-        config = self.memory.config
-        has_store = config.memory_enabled or config.user_profile_enabled
-        rows = [row for row in offered("loop", config) if has_store or row.name != "revise"]
-        return [deepcopy(row.for_model()) for row in rows]
-
     def tool_schemas(self) -> list[Schema]:
-        """Every tool, each once."""
-        return [*self._ours(), *self._tools.values()]
+        """Every tool, each once: ours as the settings of this moment allow them; without a store nothing is revised."""
+        ours: list[Schema] = []
+        if self.memory is not None:
+            config = self.memory.config
+            has_store = config.memory_enabled or config.user_profile_enabled
+            rows = [row for row in offered("loop", config) if has_store or row.name != "revise"]
+            ours = [deepcopy(row.for_model()) for row in rows]
+        return [*ours, *self._tools.values()]
 
     def has_tool(self, name: str) -> bool:
         return name in [one["name"] for one in self.tool_schemas()]
@@ -126,22 +113,19 @@ class MemoryManager:
         """Return what a tool answers, as a JSON string, whatever happens."""
         given = dict(args) if isinstance(args, Mapping) else {}
         if not self.has_tool(name):
-            return json.dumps({"error": f"There is no tool {name!r} here."})
+            return refused(f"There is no tool {name!r} here.")
+        whose = BUILTIN if name not in self._tools else _name(self.provider)
         try:
             if name not in self._tools:
                 return self._called(name, given)
-            assert self.provider is not None
-            answer: object = self.provider.handle_tool_call(name, given, **kwargs)
+            answer: object = self.provider.handle_tool_call(name, given, **kwargs)  # type: ignore[union-attr]
         except Exception as error:  # noqa: BLE001 (the agent's turn goes on)
-            whose = _name(self.provider) if name in self._tools else BUILTIN
             self.note(f"{whose} failed in {name}", error)
-            return json.dumps(
-                {"error": f"{name} failed: {error or type(error).__name__}"}, ensure_ascii=False
-            )
-        if not isinstance(answer, str):
-            self._tell(f"{_name(self.provider)} answered {name} with something that is no text.")
-            answer = json.dumps(answer, ensure_ascii=False, default=str)
-        return _sanitized(answer)
+            return refused(sanitize_context(f"{name} failed: {error or type(error).__name__}"))
+        if isinstance(answer, str):
+            return _sanitized(answer)
+        self._tell(f"{whose} answered {name} with something that is no text.")
+        return _sanitized(json.dumps(answer, ensure_ascii=False, default=str))
 
     def _called(self, name: str, given: Mapping[str, Any]) -> str:
         assert self.memory is not None
@@ -149,8 +133,8 @@ class MemoryManager:
         if TOOLS[name].reads:
             self.driver.flush_for_search()
         elif not self.driver.is_open:
-            return json.dumps({"error": f"{name} is not possible here: only the main agent writes."})
-        answer = calls.run(name, given, self.memory, self.driver)
+            return refused(f"{name} is not possible here: only the main agent writes.")
+        answer = run(name, given, self.memory, self.driver)
         if written := answer.written:
             metadata = {"tool_name": "memory", "old_text": written.old_text}
             self._other("on_memory_write", written.action, written.target, written.content, metadata)
@@ -191,13 +175,11 @@ class MemoryManager:
 
         if (memory := self.memory) is None:
             return ""
-        found = self._safely(BUILTIN, "skills", lambda: memory.skills.index(platform=platform_name()))
-        return found or ""
+        return self._safely(BUILTIN, "skills", lambda: memory.skills.index(platform=platform_name())) or ""
 
     def build_system_prompt(self) -> str:
         """The block of the other provider; our own has slots of its own."""
-        block = self._other("system_prompt_block")
-        return sanitize_context(block) if isinstance(block, str) and block.strip() else ""
+        return _text(self._other("system_prompt_block"))
 
     # One turn
 
@@ -209,24 +191,23 @@ class MemoryManager:
     def prefetch_all(self, query: str, *, session_id: str = "") -> str:
         """Return what is recalled for this turn, fenced. A provider that hangs recalls nothing until it is back."""
         ours = self._safely(BUILTIN, "prefetch", lambda: self._recalled(query))
-        found = [sanitize_context(ours), self._prefetched(query, session_id)]
-        return build_memory_context_block("\n\n".join(text.strip() for text in found if text.strip()))
+        return build_memory_context_block(_together(ours, self._prefetched(query, session_id)))
 
     def _recalled(self, query: str) -> str:
         if self.memory is None or self.driver is None or not recalls(self.memory.config, self._turn):
             return ""
         return self.driver.context(query, block=self._block).lines
 
-    def _prefetched(self, query: str, session_id: str) -> str:
+    def _prefetched(self, query: str, session_id: str) -> object:
         if self.provider is None or (self._late is not None and not self._late.done()):
-            return ""
+            return None
         asked = self._recalls.submit(lambda: self._other("prefetch", query, session_id=session_id))
         try:
-            return sanitize_context(asked.result(self._prefetch_wait))
+            return asked.result(_RECALL_WAIT)
         except StillRunning:  # an answer that is late is of a turn that has passed
             self._late = asked
             self._tell(f"{_name(self.provider)} did not recall anything in time: the turn goes on without.")
-            return ""
+            return None
 
     def record_call(self, name: str, arguments: Any, result: str) -> None:
         """A tool of the agent's own returned this: it was heard."""
@@ -244,11 +225,10 @@ class MemoryManager:
         copied = list(messages) if messages is not None else None
         self._driven("sync_turn", lambda session: session.answered(assistant, user=user))
         self._worker.soon("settle", lambda: self._driven("settle", self._settle))
-        if self.provider is not None:
-            self._worker.submit(
-                lambda: self._other("sync_turn", user, assistant, session_id=session_id, messages=copied)
-            )
-            self._worker.submit(lambda: self._other("queue_prefetch", user, session_id=session_id))
+        self._worker.do(
+            lambda: self._other("sync_turn", user, assistant, session_id=session_id, messages=copied)
+        )
+        self._worker.do(lambda: self._other("queue_prefetch", user, session_id=session_id))
 
     def _settle(self, session: Session) -> None:
         """Behind a turn: commit it, and bring the index up, so that the next turn finds it done."""
@@ -262,16 +242,15 @@ class MemoryManager:
         """Return what the providers have to say to the model that summarizes these messages."""
         copied = list(messages)
         ours = self._driven("on_pre_compress", lambda session: session.compress(copied).text)
-        found = [ours, self._other("on_pre_compress", copied)]
-        return "\n\n".join(sanitize_context(text) for text in found if isinstance(text, str) and text.strip())
+        return _together(ours, self._other("on_pre_compress", copied))
 
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **kwargs: Any) -> None:
         self._driven("on_delegation", lambda session: session.delegated(task, result, child_session_id))
         self._other("on_delegation", task, result, child_session_id=child_session_id, **kwargs)
 
     def on_session_end(self, messages: Sequence[Message]) -> None:
-        """Hands over the last turns first, for as long as `shutdown_wait`."""
-        self.flush_pending(self._shutdown_wait)
+        """Hand over the last turns first, and wait a moment for that."""
+        self.flush_pending(_SHUTDOWN_WAIT)
         copied = list(messages)
         self._driven("on_session_end", lambda session: session.end(copied))
         self._other("on_session_end", copied)
@@ -286,15 +265,14 @@ class MemoryManager:
         return True
 
     def shutdown_all(self) -> None:
-        """The other provider first, for as long as `shutdown_wait`, then our session; once is enough."""
+        """The other provider first, which is waited for a moment, then our session; once is enough."""
         if self._closed:
             return
         self._closed = True
-        if self.provider is not None:
-            try:
-                self._recalls.submit(lambda: self._other("shutdown")).result(self._shutdown_wait)
-            except StillRunning:
-                self._tell(f"{_name(self.provider)} did not shut down in time.")
+        try:
+            self._recalls.submit(lambda: self._other("shutdown")).result(_SHUTDOWN_WAIT)
+        except StillRunning:
+            self._tell(f"{_name(self.provider)} did not shut down in time.")
         self._driven("shutdown", lambda session: session.end())
 
     def __enter__(self) -> MemoryManager:
@@ -313,10 +291,12 @@ class MemoryManager:
         return self._safely(BUILTIN, hook, lambda: work(session))
 
     def _other(self, hook: str, /, *args: Any, **kwargs: Any) -> Any:
-        """Call a method of the other provider, where there is one."""
+        """Call a method of the other provider, where there is one; what it gives has nothing that could end a fence."""
         if self.provider is None:
             return None
-        return self._safely(_name(self.provider), hook, lambda: getattr(self.provider, hook)(*args, **kwargs))
+        return _without_marks(
+            self._safely(_name(self.provider), hook, lambda: getattr(self.provider, hook)(*args, **kwargs))
+        )
 
     def _safely(self, whose: str, hook: str, work: Callable[[], _T]) -> _T | None:
         """Ask one of us for something; None, and a warning, where that fails."""
@@ -331,11 +311,8 @@ class MemoryManager:
 
     def _tell(self, sentence: str) -> None:
         """The same warning is kept once: one that comes each turn would hide the others."""
-        if sentence in self.warnings or len(self.warnings) >= _MOST_WARNINGS:
-            return
-        self.warnings.append(sentence)
-        if self._warn is not None:
-            self._warn(sentence)
+        if sentence not in self.warnings and len(self.warnings) < _MOST_WARNINGS:
+            self.warnings.append(sentence)
 
 
 # --- what a provider returns, on its way to the model ------------------------------------------------------
@@ -343,7 +320,7 @@ class MemoryManager:
 
 def build_memory_context_block(recalled: object) -> str:
     """Recalled text as a block that says it is data; nothing where there is none, or where it is no text."""
-    return fence(recalled) if isinstance(recalled, str) and recalled.strip() else ""
+    return fence(recalled) if _text(recalled) else ""  # type: ignore[arg-type]
 
 
 def sanitize_context(text: object) -> str:
@@ -351,8 +328,17 @@ def sanitize_context(text: object) -> str:
     return _TURNS.sub("", sanitize(text)) if isinstance(text, str) else ""
 
 
+def _text(found: object) -> str:
+    """A text that says something."""
+    return found.strip() if isinstance(found, str) else ""
+
+
+def _together(*found: object) -> str:
+    return "\n\n".join(filter(None, (_text(sanitize_context(one)) for one in found)))
+
+
 def _sanitized(answer: str) -> str:
-    """The answer of another provider, without what could end the fence or turn the text around; escapes included."""
+    """The answer of a tool of the other provider, also where it writes such characters as escapes of JSON."""
     try:
         return json.dumps(_without_marks(json.loads(answer)), ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -360,10 +346,11 @@ def _sanitized(answer: str) -> str:
 
 
 def _without_marks(value: Any) -> Any:
+    """A value with every text in it sanitized."""
     if isinstance(value, str):
         return sanitize_context(value)
     if isinstance(value, Mapping):
-        return {sanitize_context(key): _without_marks(one) for key, one in value.items()}
+        return {_without_marks(key): _without_marks(one) for key, one in value.items()}
     return list(map(_without_marks, value)) if isinstance(value, list) else value
 
 

@@ -48,6 +48,11 @@ class ToolAnswer(NamedTuple):
         return json.dumps({"error" if self.failed else "result": self.text}, ensure_ascii=False)
 
 
+def refused(why: str) -> str:
+    """The answer in JSON to a call that is not made, or that failed."""
+    return ToolAnswer(why, failed=True).as_json()
+
+
 class ToolArguments:
     """The arguments of one call, which fit the row of its tool, and the session that makes it."""
 

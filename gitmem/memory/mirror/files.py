@@ -22,6 +22,7 @@ from gitmem.memory.skills.directory import files_below, is_looked_into
 from gitmem.notices import Notice
 from gitmem.okf import paths
 from gitmem.okf.files import open_file
+from gitmem.okf.plain import few
 from gitmem.okf.skills import MAX_FILE, ROOT, SKILL_FILE, by_skill, marked, original, stored
 from gitmem.safety.verdict import Verdict
 
@@ -160,7 +161,8 @@ class SkillDirectory(Mirror):
             if not edits.differs():
                 return None
             gone = all(made is None for made in taken.values())
-            return Message(kind, f"skill {skill} {'removed' if gone else 'changed'}: {some(list(taken))}")
+            names = few([name.rpartition("/")[2] for name in taken])
+            return Message(kind, f"skill {skill} {'removed' if gone else 'changed'}: {names}")
 
         published = self._bundle.commit(work, purpose=kind, origin=origin)
         for name, copy in zip(kept, beside, strict=True):
@@ -227,12 +229,6 @@ class SkillDirectory(Mirror):
             self._bundle.report(Notice("skill-file-unwritable", path, str(error.strerror)))
             return False
         return True
-
-
-def some(names: list[str]) -> str:
-    """A few file names, and how many more there are."""
-    listed = [name.rpartition("/")[2] for name in names]
-    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
 
 
 def _roots(top: str) -> Iterator[tuple[str, str]]:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent, UnknownRevision, UsageError
 from gitmem.files import read_file, remove_file, replacement
-from gitmem.memory.mirror.files import SkillDirectory, some
+from gitmem.memory.mirror.files import SkillDirectory
 from gitmem.notices import Notice
+from gitmem.okf.plain import few
 from gitmem.state import HOST_LINK, MIRROR
 
 if TYPE_CHECKING:
@@ -107,20 +108,21 @@ class Links:
 
 
 def before_change(bundle: Bundle) -> None:
-    """Before a change of the whole: commit what agents wrote into their files meanwhile."""
-    if bundle.state.has(HOST_LINK):
-        import_module(_HOST).take_host_along(bundle)
-    Links(bundle).look()
+    """Before a change of the whole: commit what agents wrote into their files meanwhile, or it would be lost."""
+    _look(bundle, settle=True)
 
 
 def after_change(bundle: Bundle) -> list[Notice]:
     """After a change: write the files of agents. Gives what there is to say to their users."""
-    found: list[Notice] = []
+    return [Notice("host-followed", agent, few(names)) for agent, names in _look(bundle).items() if names]
+
+
+def _look(bundle: Bundle, *, settle: bool = False) -> dict[str, list[str]]:
+    """Bring the files of every agent and the bundle together; gives those that were written there, by agent."""
+    written: list[str] = []
     if bundle.state.has(HOST_LINK):
-        found += import_module(_HOST).bring_host_along(bundle)
-    if written := Links(bundle).look():
-        found.append(Notice("host-followed", "linked skills", some(written)))
-    return found
+        written = import_module(_HOST).look(bundle, settle=settle)
+    return {"Hermes": written, "linked skills": Links(bundle).look()}
 
 
 def _name(top: str) -> str:

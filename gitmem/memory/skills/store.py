@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches, unified_diff
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -24,6 +24,7 @@ from gitmem.okf import skills as form
 from gitmem.okf.files import open_file
 from gitmem.okf.frontmatter import plain_newlines
 from gitmem.okf.pages import LogLine
+from gitmem.okf.plain import few
 from gitmem.okf.skills import MAX_FILE, MAX_FILES, ROOT, SKILL_FILE
 
 if TYPE_CHECKING:
@@ -310,7 +311,7 @@ class Skills:
                     edits.write(where, made)
             if not edits.differs():
                 return None
-            what = f"{action} {name}{because}" + (f": {_some(files)}" if action not in _WHOLE else "")
+            what = f"{action} {name}{because}" + (f": {few(files)}" if action not in _WHOLE else "")
             edits.log([LogLine(at, "Skill", what, f"skill:{at}:{name}")])
             return Message("skill", what)
 
@@ -380,11 +381,6 @@ def _diff(edits: Edits, path: str, made: bytes | None) -> str:
     return "\n".join(
         unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
     )
-
-
-def _some(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:_NEAR]) + (f" and {len(listed) - _NEAR} more" if len(listed) > _NEAR else "")
 
 
 def _named(before: str, names: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from gitmem.git.refs import BRANCH
 from gitmem.git.tree import MAX_FILE_BYTES, TreeDiff
 from gitmem.memory.bundle import format_of
 from gitmem.okf import layout, validate
+from gitmem.okf.plain import few
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -90,7 +91,7 @@ class Checks:
         if found := sorted(set(open_to_others(*tops))):
             yield Problem(
                 "permissions",
-                f"Other users of this machine may see {_few([os.path.relpath(path, root) for path in found])}.",
+                f"Other users of this machine may see {few([os.path.relpath(path, root) for path in found])}.",
                 "`gitmem check --fix` gives each file and directory of yours the mode that it should have.",
                 serious=False,
                 fix=self._close,
@@ -101,7 +102,7 @@ class Checks:
 
         left = close(self._repository)
         return "Nobody but you can read and write the bundle" + (
-            f"; another user owns {_few(left)}." if left else "."
+            f"; another user owns {few(left)}." if left else "."
         )
 
     def _interrupted(self) -> Iterator[Problem]:
@@ -173,7 +174,7 @@ class Checks:
         if broken := _left_in_conflict(self._bundle):
             yield Problem(
                 "conflict",
-                f"A merge by plain git left conflict markers in {_few(broken)}.",
+                f"A merge by plain git left conflict markers in {few(broken)}.",
                 f"Keep what holds with `gitmem edit {shlex.quote(broken[0])}`, and take the markers out.",
             )
 
@@ -343,12 +344,12 @@ class Checks:
 
     def _objects(self) -> Iterator[Problem]:
         if packs := [f"{path} ({why})" for path, why in housekeeping.damaged_packs(self._repository)]:
-            yield Problem("objects", f"Damaged: {_few(packs)}.", _LOST)
+            yield Problem("objects", f"Damaged: {few(packs)}.", _LOST)
         lost = [
             f"{oid} (needed by {origin})" for oid, origin in housekeeping.damaged_objects(self._repository)
         ]
         if lost:
-            yield Problem("objects", f"Missing or damaged ({len(lost)}): {_few(lost)}.", _LOST)
+            yield Problem("objects", f"Missing or damaged ({len(lost)}): {few(lost)}.", _LOST)
 
     def _files(self) -> Iterator[Problem]:
         tree = self._repository.tree(self._repository.tip())
@@ -416,7 +417,3 @@ def _has_markers(data: bytes | None) -> bool:
 def _repair(path: str) -> str:
     name = shlex.quote(path)
     return f"Read it with `git log -p -- {name}`, then correct it: `gitmem edit {name}`."
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
