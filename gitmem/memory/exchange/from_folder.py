@@ -63,7 +63,7 @@ def _facts(path: str, source: str) -> Piece:
         texts = [" ".join(one.split()) for one in (*_BULLET.findall(text), *paragraphs) if one.strip()]
     begun = timestamps.stamp(timestamps.of_seconds(at))
     entries = (NewEntry(one, store, timestamps.later(begun, number)) for number, one in enumerate(texts))
-    return Piece(source, at, tuple(entries))
+    return Piece(source, at, tuple(entries), is_whole=bool(texts))
 
 
 def _linked(data: bytes, relative: str, names: dict[str, str]) -> bytes:
@@ -138,7 +138,8 @@ def repaired_times(data: bytes, relative: str, importer: Importer) -> bytes:
 def _files(top: str, importer: Importer) -> Iterator[tuple[str, str]]:
     """The files below a folder by their relative paths, without hidden ones and links."""
     if not os.path.isdir(top):
-        raise InvalidContent(f"There is no directory {top}.")
+        is_there = os.path.lexists(top)
+        raise InvalidContent(f"{top} is not a directory." if is_there else f"There is no directory {top}.")
     for directory, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):

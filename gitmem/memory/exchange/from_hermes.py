@@ -72,7 +72,8 @@ def _memories(home: str, importer: Importer) -> Iterator[Piece]:
             gone = tuple(entry for one, entry in known.items() if one not in now)
             known = now
             if now or gone:
-                yield Piece(f"hermes memories/{label}", at, tuple(now.values()), gone)
+                is_whole = label == name and bool(now)
+                yield Piece(f"hermes memories/{label}", at, tuple(now.values()), gone, is_whole=is_whole)
 
 
 def _states(home: str, name: str, importer: Importer) -> Iterator[tuple[str, str, float]]:
@@ -231,7 +232,7 @@ def fact_pieces(path: str, importer: Importer) -> Iterator[Piece]:
             store = layout.USER if category.startswith("user") else layout.MEMORY
             entries.append(NewEntry(text, store, _sql_time(row["created_at"]), extra=tuple(extra)))
         if entries:
-            yield Piece("holographic facts", os.stat(path).st_mtime, tuple(entries))
+            yield Piece("holographic facts", os.stat(path).st_mtime, tuple(entries), is_whole=True)
 
 
 def _sql_time(value: object) -> str:

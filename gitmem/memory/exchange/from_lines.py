@@ -7,19 +7,23 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from gitmem.errors import InvalidContent
 from gitmem.files import open_regular
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.recorder import HELD, KINDS, SessionInfo, as_texts
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
+from gitmem.memory.exposure import RECALLED
 from gitmem.okf import layout, timestamps
+from gitmem.okf.curated import check_text
 from gitmem.okf.entries import is_hash
 from gitmem.okf.events import Event, place_of
 
 _MANY = 500
 """Lines that become one commit."""
 _LONGEST = 16 * 1024 * 1024
+_Kind = TypeVar("_Kind")
+_KIND_NAMES: dict[type, str] = {str: "a text", dict: "an object"}
 
 
 def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
@@ -40,9 +44,9 @@ def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
                 case "file":
                     files.append(_file(item))
                 case _:
-                    raise ValueError("it is none that gitmem knows")
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            importer.leave_out(f"Line {number} of {name}", f"{error}.")
+                    raise ValueError("it is none that gitmem knows.")
+        except (InvalidContent, ValueError) as error:
+            importer.leave_out(f"Line {number} of {name}", error)
     # First what was taken back there: an event that says it must not bring it here.
     files.sort(key=lambda file: not file.path.startswith("retractions/"))
     if files:
@@ -81,28 +85,25 @@ def _entry(item: Mapping[str, Any]) -> NewEntry:
     path = str(item.get("path", ""))
     if layout.default_type(path) not in (layout.CURATED_MEMORY, layout.ARCHIVED_MEMORY, layout.USER_PROFILE):
         path = layout.USER if item.get("target") == "user" else layout.MEMORY
-    extra = item.get("extra") or {}
     replaces = str(item.get("replaces", ""))
     return NewEntry(
-        str(item["text"]),
+        check_text(_given(item, "text", str)),
         path,
         str(item.get("at", "")),
         replaces if is_hash(replaces) else "",
-        tuple(dict(extra).items()),
+        tuple(_given({"extra": {}, **item}, "extra", dict).items()),
     )
 
 
 def _event(item: Mapping[str, Any], name: str) -> Event:
-    session, given = str(item.get("session") or f"import-{name}"), item["fields"]
-    if not isinstance(given, dict):
-        raise ValueError("its fields are not an object of names and texts")
-    fields = {
-        str(key): value if isinstance(value, str) else json.dumps(value) for key, value in given.items()
-    }
+    session, kind = str(item.get("session") or f"import-{name}"), _given(item, "kind", str)
+    if kind not in (*KINDS, RECALLED, HELD):
+        raise ValueError(f"there are no events of the kind {kind[:40]!r}.")
+    fields = as_texts(kind, _given(item, "fields", dict))
     at = timestamps.parse(item.get("at"))
     if at is None:
-        raise ValueError("its time is not one with an offset")
-    kind, name = str(item["kind"]), str(item.get("id", ""))
+        raise ValueError("its time is not one with an offset.")
+    name = str(item.get("id", ""))
     if place_of(name)[1] < 0 or not is_hash(place_of(name)[0]):
         # By its moment and what it says: the same in every run, and in order.
         digest = hashlib.sha256(json.dumps([kind, fields], sort_keys=True).encode()).hexdigest()
@@ -111,5 +112,16 @@ def _event(item: Mapping[str, Any], name: str) -> Event:
 
 
 def _file(item: Mapping[str, Any]) -> NewFile:
-    data = base64.b64decode(item["base64"]) if "base64" in item else str(item["text"]).encode()
-    return NewFile(str(item["path"]), data)
+    is_text = "base64" not in item
+    content = _given(item, "text" if is_text else "base64", str)
+    data = content.encode() if is_text else base64.b64decode(content, validate=True)
+    return NewFile(_given(item, "path", str), data)
+
+
+def _given(item: Mapping[str, Any], name: str, kind: type[_Kind]) -> _Kind:
+    """A value that the line must have."""
+    value = item.get(name)
+    if not isinstance(value, kind):
+        verb = "are" if name == "fields" else "is"
+        raise ValueError(f"its {name} {verb} not {_KIND_NAMES[kind]}.")
+    return value

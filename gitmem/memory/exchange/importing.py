@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from posixpath import splitext
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitMemError, InvalidContent, TooLarge, UsageError
+from gitmem.errors import GitMemError, InvalidContent, UsageError
 from gitmem.git.commit_graph import walk
 from gitmem.git.message import Message, trailers_of
 from gitmem.memory.capture.buffer import lay_events, marker
@@ -39,6 +40,8 @@ from gitmem.text.keys import GAP
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
+    from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.log import LogEntry
     from gitmem.memory.origin import Origin
 
 
@@ -77,6 +80,8 @@ class Piece:
     events: tuple[Event, ...] = ()
     files: tuple[NewFile, ...] = ()
     reason: str = ""
+    is_whole: bool = False
+    """Whether the source has no other entries: what it brought before and has no more goes."""
     session: SessionInfo | None = None
     ended: str = ""
     """When the session ended, where it has."""
@@ -144,7 +149,7 @@ class Importer:
         self._bundle = bundle
         self.done = Imported(form, run=secrets.token_hex(4), dry_run=dry_run)
         self._began_at = bundle.tip
-        self._ever: dict[str, set[str]] = {}
+        self._ever: dict[str, list[Blamed]] = {}
         self._versions: dict[str, set[bytes | None]] = {}
         """What the files of another history were, as they are kept here; None where there was none."""
 
@@ -179,10 +184,10 @@ class Importer:
         if sentence not in self.done.problems:
             self.done.problems.append(sentence)
 
-    def leave_out(self, name: str, why: object, *, is_unread: bool = True) -> None:
-        """Name what is not imported; what could not be read makes the import fail in the end."""
+    def leave_out(self, name: str, why: object) -> None:
+        """Name what cannot be imported, which makes the import fail in the end."""
         self.problem(f"{name} was left out: {why}")
-        if is_unread and name not in self.done.unread:
+        if name not in self.done.unread:
             self.done.unread.append(name)
 
     def run(self, pieces: Iterable[Piece], progress: Callable[[Imported], None] = lambda _: None) -> Imported:
@@ -206,7 +211,7 @@ class Importer:
             published = self._bundle.commit(work, purpose="import", origin=origin)
         except InvalidContent as error:
             self.done = before
-            self.leave_out(piece.source, error, is_unread=isinstance(error, TooLarge))
+            self.leave_out(piece.source, error)
             return
         self.done.commits += published is not None
 
@@ -256,9 +261,15 @@ class Importer:
                 for old in piece.gone
                 if old.path == path
             }
+            stories = self._stories(path)
+            if piece.is_whole:
+                now = {section_key(redacted(new.text.strip())) for new in entries}
+                before = (one.entry for one in stories if _is_from(one.changed, piece.source))
+                gone |= {(entry.key, entry.at) for entry in before if entry.key not in now}
             kept = [entry for entry in file.entries if (entry.key, entry.at) not in gone]
             added: list[Entry] = []
-            known = self._known(path) | {entry.key.id for entry in file.entries}
+            # What a person removed does not come back with a second run.
+            known = {entry.key.id for entry in (*file.entries, *(story.entry for story in stories))}
             for new in entries:
                 if (made := self._entry(edits, new, known, piece, origin)) is not None:
                     known.add(made.key.id)
@@ -276,7 +287,7 @@ class Importer:
         try:
             text = check_text(new.text)
         except InvalidContent as error:
-            self.leave_out(f"An entry of {piece.source}", error, is_unread=False)
+            self.leave_out(f"An entry of {piece.source}", error)
             return None
         clean = redacted(text)
         if clean != text:
@@ -293,17 +304,16 @@ class Importer:
         extra = {**dict(new.extra), **answer.marks}
         return Entry(section_key(answer.text), answer.text, at, new.replaces, extra=extra)
 
-    def _known(self, path: str) -> set[str]:
-        """Every entry that was ever in a file: what a person removed does not come back with a second run."""
+    def _stories(self, path: str) -> list[Blamed]:
+        """Every entry that was in a file when the import began, or ever before."""
         if path not in self._ever:
             from gitmem.memory.history.blame import blame_of
 
             try:
-                stories = blame_of(self._bundle, path, removed=True)
+                self._ever[path] = blame_of(self._bundle, path, removed=True)
             except GitMemError:
-                stories = []
-            self._ever[path] = {story.entry.key.id for story in stories}
-        return set(self._ever[path])
+                self._ever[path] = []
+        return self._ever[path]
 
     # Events
 
@@ -343,7 +353,7 @@ class Importer:
     def _is_imported(self, path: str, origin: Origin) -> bool:
         """Say whether a file is as an earlier import from the same place left it, so that its next state replaces it."""
         last = next(self._bundle.part(History).touching(path), None)
-        return last is not None and last.kind == "import" and origin.source in last.trailers.get("Source", ())
+        return last is not None and _is_from(last, origin.source)
 
     def _files(self, edits: Edits, files: Iterable[NewFile], origin: Origin) -> None:
         skills = {file.path: file for file in files if file.path.startswith(_SKILLS)}
@@ -362,26 +372,44 @@ class Importer:
     def _taken(self, file: NewFile) -> NewFile | None:
         """A file by its place here and as it is kept here; None where it is left out."""
         try:
-            path = self._place(file.path)
+            path = _place(file.path)
+            if reason := self._unwanted(path):
+                self.problem(f"{path} was left out: {reason}")
+                return None
             was = None if file.was is None else _converted(path, file.was)[0]
             data = None if file.data is None else self._content(path, file.data)
         except UnicodeDecodeError:
             self.leave_out(file.path, "it is not UTF-8 text.")
             return None
         except InvalidContent as error:
-            self.leave_out(file.path, error, is_unread=isinstance(error, TooLarge))
+            self.leave_out(file.path, error)
             return None
         self._versions.setdefault(path, set()).update((_digest(was), _digest(data)))
         return replace(file, path=path, was=was, data=data)
 
+    def _unwanted(self, path: str) -> str:
+        """The reason why a file of that path is none for this memory, or an empty text."""
+        if path in SETTINGS:
+            return "it says how another bundle is run."
+        is_known = path in self._protected
+        return (
+            "it takes back what is known here. `gitmem forget` does that, if you want it." if is_known else ""
+        )
+
     def _place_for(self, edits: Edits, file: NewFile, origin: Origin) -> str:
         """The path for a file: its own, or one beside another file of that name; empty where it is here."""
         path, data = file.path, file.data or b""
+        if edits.names(path) or edits.directories(path):
+            self.leave_out(path, "it is a directory here.")
+            return ""
+        if (above := _file_above(edits, path)) is not None:
+            self.leave_out(path, f"{above} is a file here.")
+            return ""
         present = edits.read(path)
         is_here = present is not None and open_file(path, present).body == open_file(path, data).body
         if not is_here and present is not None and not self._is_imported(path, origin):
-            stem, dot, extension = path.rpartition(".")
-            path = f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{dot}{extension}"
+            stem, extension = splitext(path)
+            path = f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{extension}"
             is_here = path in edits
         self.done.known += is_here
         return "" if is_here else path
@@ -411,7 +439,10 @@ class Importer:
         done.known += len(wanted) - len(changed)
         if not changed:
             return
-        if any(_digest(edits.read(path)) not in self._versions[path] for path in changed):
+        if any(
+            _digest(edits.read(path)) not in self._versions[path] and not self._is_imported(path, origin)
+            for path in changed
+        ):
             done.known += len(changed)
             self.problem(
                 f"{root} is another one here, which stays; `gitmem skill create NAME DIR` takes one in."
@@ -450,17 +481,6 @@ class Importer:
         edits.write(path, kept)
         done.files += 1
 
-    def _place(self, path: str) -> str:
-        """Return where a file goes here; InvalidContent says why it goes nowhere."""
-        place = _place(path)
-        if place in SETTINGS:
-            raise InvalidContent("it says how another bundle is run.")
-        if place in self._protected:
-            raise InvalidContent(
-                "it takes back what is known here. `gitmem forget` does that, if you want it."
-            )
-        return place
-
     def _content(self, path: str, data: bytes) -> bytes:
         """A file as it is kept here, with the word of what was done to it."""
         content, is_redacted, said = _converted(path, data)
@@ -473,6 +493,8 @@ class Importer:
 
 SETTINGS = frozenset((layout.CONFIG_AGENT, layout.CONFIG_SCANNER, layout.CONFIG_ERASED))
 _SKILLS = "skills/"
+_LINES = (".md", ".txt", ".log")
+"""Names of pages and logs: a line can be left out of them."""
 _ROUNDS = 5
 """Readings of a page, each without the lines that the one before it doubted."""
 
@@ -505,8 +527,8 @@ def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[byt
         if result.verdict is Verdict.ALLOW:
             break
         spans = [one.span for one in result.findings if one.severity is not Verdict.ALLOW]
-        begin = text.find("\n---\n") + len("\n---\n")
-        if not path.endswith(".md") or not spans or min(spans)[0] < begin:
+        begin = text.find("\n---\n") + len("\n---\n") if path.endswith(".md") else 0
+        if not path.endswith(_LINES) or not spans or min(spans)[0] < begin:
             return all_of_it
         lines = text.split("\n")
         for start, end in spans:
@@ -523,8 +545,15 @@ def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[byt
     if is_empty or open_file(path, kept).units.keys() != open_file(path, data).units.keys():
         return all_of_it
     held = Concept.new("Note", "\n".join(doubted) + "\n", title=f"Held out of {path}").render()
-    name = f"{path.removesuffix('.md')}-held-{hashlib.sha256(held).hexdigest()[:8]}.md"
+    name = f"{splitext(path)[0]}-held-{hashlib.sha256(held).hexdigest()[:8]}.md"
     return kept, {name: held}
+
+
+def _is_from(commit: LogEntry, source: str) -> bool:
+    """Say whether a commit is an import from a source, or from a former state of it."""
+    return commit.kind == "import" and any(
+        one.startswith(source) for one in commit.trailers.get("Source", ())
+    )
 
 
 def _digest(data: bytes | None) -> bytes | None:
@@ -534,11 +563,13 @@ def _digest(data: bytes | None) -> bytes | None:
 def _place(path: str) -> str:
     """A path of the bundle for a file from elsewhere: safe, and of no name that another program obeys."""
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    if not parts:
+        raise InvalidContent("it has no name.")
     safe = "/".join([*(paths.slug(part) if part.startswith(".") else part for part in parts[:-1]), parts[-1]])
     if who_obeys(safe) or layout.is_generated(safe):
         folder, _, name = safe.rpartition("/")
-        stem, dot, extension = name.rpartition(".")
-        safe = f"{folder or 'notes'}/{paths.slug(stem or name)}-imported{dot}{extension}"
+        stem, extension = splitext(name)
+        safe = f"{folder or 'notes'}/{paths.slug(stem)}-imported{extension}"
         if who_obeys(safe):
             raise InvalidContent(f"{who_obeys(safe)}.")
     try:
@@ -549,6 +580,17 @@ def _place(path: str) -> str:
             safe += ".md"
         paths.check_path(safe)
     return safe
+
+
+def _file_above(edits: Edits, path: str) -> str | None:
+    """The file that is where a path needs a directory."""
+    folder, _, name = path.rpartition("/")
+    while folder:
+        path = folder
+        folder, _, name = path.rpartition("/")
+        if name in edits.names(folder):
+            return path
+    return None
 
 
 def _redacted(event: Event, session: str) -> Event:

@@ -299,6 +299,64 @@ def test_a_line_of_another_form_is_named(bundle: Memory, tmp_path: Path) -> None
     assert done.unread == ["Line 1 of in.jsonl"]
 
 
+def test_a_bad_line_costs_no_other(bundle: Memory, tmp_path: Path) -> None:
+    """Each is named with its number, and what stands beside it arrives."""
+    begun = {"gitmem": "event", "session": "s1", "at": "2026-06-30T14:00:00Z"}
+    bad: list[object] = [
+        {**begun, "kind": "tool_call", "fields": {"args": "ls"}},
+        {**begun, "kind": "decision", "fields": {"rationale": "none"}},
+        {**begun, "kind": "dream", "fields": {"content": "x"}},
+        {**begun, "kind": "observation", "fields": {}},
+        {"gitmem": "entry", "text": ["a list"]},
+        {"gitmem": "entry", "text": "one\n§\ntwo"},
+        {"gitmem": "entry", "text": "x", "extra": ["a"]},
+        {"gitmem": "file", "path": "notes/x.bin", "base64": "%%%"},
+        {"gitmem": "file", "path": 5, "text": "x"},
+    ]
+    good: list[object] = [
+        {"gitmem": "entry", "text": "The port is 8443"},
+        {**begun, "kind": "observation", "fields": {"content": "It rained."}},
+        {"gitmem": "file", "path": "notes/dogs.md", "text": "Dogs bark."},
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, [*bad, *good])))
+    done = bundle.bring_in("jsonl", str(tmp_path / "in.jsonl"))
+
+    assert done.unread == [f"Line {number} of in.jsonl" for number in range(1, len(bad) + 1)]
+    assert (done.entries, done.events, done.files) == (1, 1, 1)
+    assert whole(bundle)
+
+
+def test_a_file_in_the_way_costs_no_other(bundle: Memory, tmp_path: Path) -> None:
+    """A path below a file, one that is a directory here, and no name at all; a name may have no ending."""
+    paths = ("", "/", "memories", "memories/MEMORY.md/x.md", "notes/dogs.md", "notes/LICENSE", "sessions/a/b")
+    lines = [json.dumps({"gitmem": "file", "path": path, "text": "Dogs bark."}) for path in paths]
+    bundle.remember("It is there already.")
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    done = bundle.bring_in("jsonl", str(tmp_path / "in.jsonl"))
+    assert (done.files, len(done.unread)) == (4, 3)
+    found = [path for path in bundle.file_paths() if b"Dogs" in (bundle.read(path) or b"")]
+    assert found == ["notes/LICENSE", "notes/dogs.md", "notes/memories-imported", "sessions/a/b"]
+
+    other = [{"gitmem": "file", "path": path, "text": "Cats."} for path in ("notes/LICENSE", "sessions/a")]
+    (tmp_path / "other.jsonl").write_text("\n".join(map(json.dumps, other)))
+    again = bundle.bring_in("jsonl", str(tmp_path / "other.jsonl"))
+    assert (again.files, again.unread) == (1, ["sessions/a"])
+    (beside,) = [path for path in bundle.file_paths() if path.startswith("notes/LICENSE-")]
+    assert b"Cats" in (bundle.read(beside) or b"")
+    assert whole(bundle)
+
+
+@pytest.mark.parametrize("name", ["daily.txt", "app.log"])
+def test_one_bad_line_holds_back_no_plain_log(bundle: Memory, tmp_path: Path, name: str) -> None:
+    """A log need not be markdown."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / name).write_text(f"Shipped the export.\n{HARMFUL}\nMoved to Bonn.\n")
+    done = bundle.bring_in("markdown", str(tmp_path / "logs"))
+    kept = (bundle.read(f"notes/{name}") or b"").decode()
+    assert ("Shipped" in kept, "Bonn" in kept, HARMFUL in kept, len(done.held)) == (True, True, False, 1)
+    assert bundle.bring_in("markdown", str(tmp_path / "logs")).commits == 0
+
+
 def test_what_the_gate_stops(bundle: Memory, tmp_path: Path) -> None:
     """Held, not dropped; a secret is redacted, and the report says where."""
     lines = [
@@ -392,6 +450,37 @@ def test_a_source_that_changed_replaces_what_it_was(bundle: Memory, tmp_path: Pa
     assert b"Never" in (bundle.read("notes/harbour.md") or b"")
     (beside,) = [path for path in bundle.file_paths() if path.startswith("notes/harbour-")]
     assert b"at 11" in (bundle.read(beside) or b"")
+
+
+def test_a_memory_file_that_changed_replaces_what_it_was(bundle: Memory, home: Path, tmp_path: Path) -> None:
+    """What was written here stays, and what was changed here."""
+    for place, form in ((home, "hermes"), (tmp_path / "USER.md", "markdown")):
+        file = home / "memories" / "MEMORY.md" if place == home else place
+        file.write_text(f"The {form} port is 8000.\n§\nThe {form} desk is red.\n§\nThe {form} sky is low.\n")
+        bundle.bring_in(form, str(place))
+        bundle.replace(f"The {form} desk is red.", f"The {form} desk is green.")
+        bundle.remember(f"Written here after {form}.")
+        file.write_text(f"The {form} port is 9000.\n§\nThe {form} desk is red.\n")
+        done = bundle.bring_in(form, str(place))
+        found = [one for one in (*texts(bundle), *texts(bundle, "user")) if form in one]
+        assert sorted(found) == [
+            f"The {form} desk is green.",
+            f"The {form} port is 9000.",
+            f"Written here after {form}.",
+        ]
+        assert (done.entries, done.removed) == (1, 2)
+        file.write_text("")  # emptied by an accident of that program
+        assert bundle.bring_in(form, str(place)).commits == 0
+    assert whole(bundle)
+
+
+def test_a_skill_that_changed_at_its_source(bundle: Memory, home: Path) -> None:
+    """It replaces what an import brought, as long as it was not changed here."""
+    script = home / "skills" / "dev" / "release" / "scripts" / "tag.sh"
+    for text in (b"git tag v1\n", b"git tag v2\n"):
+        script.write_bytes(text)
+        assert bundle.bring_in("hermes", str(home)).files
+        assert bundle.read("skills/dev/release/scripts/tag.sh") == text
 
 
 def test_a_bundle_of_hermes_okf(bundle: Memory, tmp_path: Path) -> None:
