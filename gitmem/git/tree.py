@@ -127,69 +127,44 @@ class Tree:
         does not depend on how many files there are.
         """
         objects: list[GitObject] = []
-        plan: dict[str, object] = {}
         entries: dict[str, TreeEntry | None] = {}
+        below: dict[str, dict[bytes, TreeEntry | None]] = {"": {}}
+        """Changes in each directory on the way to an edited file."""
         for path, edit in edits.items():
             _refuse_unsafe(path, edit)
+            if (found := self.entry(path)) is not None and found.is_directory:
+                raise InvalidContent(f"{path} is a directory: name the files in it.")
             if isinstance(edit, bytes):
-                blob = GitObject.of(b"blob", edit)
-                objects.append(blob)
-                entries[path] = TreeEntry(mode_for(path), blob.oid)
+                objects.append(GitObject.of(b"blob", edit))
+                entries[path] = TreeEntry(mode_for(path), objects[-1].oid)
             else:
                 entries[path] = edit
-            node = plan
-            *directories, name = path.split("/")
-            for part in directories:
-                child = node.setdefault(part, {})
-                if not isinstance(child, dict):
-                    raise InvalidContent(f"{path} cannot be written: {part} is a file in the same change.")
-                node = child
-            if isinstance(node.get(name), dict):
-                raise InvalidContent(f"{path} cannot be a file: it is a directory in the same change.")
-            node[name] = entries[path]
-        root = self._lay(plan, TreeEntry(DIRECTORY, self.oid), "", objects)
-        if root is None and self.oid != EMPTY_TREE:
-            objects.append(GitObject.of(b"tree", b""))
-        tree = Tree(self._store, root.oid if root else EMPTY_TREE)
+            directory, _, name = path.rpartition("/")
+            below.setdefault(directory, {})[path_bytes(name)] = entries[path]
+            while directory:
+                directory = directory.rpartition("/")[0]
+                below.setdefault(directory, {})
+        for directory in sorted(below, key=_depth, reverse=True):
+            old = self.entry(directory)
+            is_there = old is not None and old.is_directory
+            before = self._store.tree_object(old.oid) if old is not None and is_there else _EMPTY
+            after = before.changed(below[directory])
+            if after.entries and not is_there and entries.get(directory, old):
+                raise InvalidContent(f"{directory} is a file: nothing can be written below it.")
+            root = GitObject.of(b"tree", after.raw)
+            if (after.entries or not directory) and (old is None or root.oid != old.oid):
+                objects.append(root)
+                self._store.remember_tree(root.oid, after)
+            if directory and (after.entries or is_there):
+                above, _, name = directory.rpartition("/")
+                below[above][path_bytes(name)] = TreeEntry(DIRECTORY, root.oid) if after.entries else None
+        tree = Tree(self._store, root.oid)
         tree._found.update(entries)
         return tree, objects
 
-    def _lay(
-        self, plan: dict[str, object], old: TreeEntry | None, where: str, objects: list[GitObject]
-    ) -> TreeEntry | None:
-        before = self._store.tree_object(old.oid) if old and old.is_directory else _EMPTY
-        entries = before.entries
-        changes: dict[bytes, TreeEntry | None] = {}
-        for part, wanted in plan.items():
-            name = path_bytes(part)
-            path = f"{where}{part}"
-            if isinstance(wanted, dict):
-                below = entries.get(name)
-                if below and not below.is_directory and any(_writes(wanted)):
-                    raise InvalidContent(f"{path} is a file: nothing can be written below it.")
-                entry = self._lay(wanted, below, path + "/", objects)
-                if entry is None and below and not below.is_directory:
-                    continue
-            elif wanted is None:
-                found = entries.get(name)
-                if found and found.is_directory:
-                    raise InvalidContent(f"{path} is a directory: remove the files in it.")
-                entry = None
-            else:
-                assert isinstance(wanted, TreeEntry)
-                found = entries.get(name)
-                if found and found.is_directory and not wanted.is_directory:
-                    raise InvalidContent(f"{path} is a directory: a file cannot take its place.")
-                entry = wanted
-            changes[name] = entry
-        after = before.changed(changes)
-        if not after.entries:
-            return None
-        tree = GitObject.of(b"tree", after.raw)
-        if old is None or tree.oid != old.oid:
-            objects.append(tree)
-            self._store.remember_tree(tree.oid, after)
-        return TreeEntry(DIRECTORY, tree.oid)
+
+def _depth(directory: str) -> int:
+    return len(directory.split("/")) if directory else 0
 
 
 def is_same(edit: Edit, entry: TreeEntry | None) -> bool:
@@ -218,14 +193,6 @@ def _refuse_unsafe(path: str, edit: Edit) -> None:
         path.encode()
     except UnicodeEncodeError:
         raise UnsafePath(f"The path {path[:80]!a} cannot be written as UTF-8.") from None
-
-
-def _writes(plan: dict[str, object]) -> Iterator[bool]:
-    for value in plan.values():
-        if isinstance(value, dict):
-            yield from _writes(value)
-        elif value is not None:
-            yield True
 
 
 def check_size(path: str, data: bytes) -> None:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from gitmem.errors import BrokenConcept, InvalidContent, TooLarge
 from gitmem.okf import frontmatter
-from gitmem.okf.frontmatter import Keys
 
 MAX_CONCEPT_BYTES = 1024 * 1024
 
@@ -25,8 +24,6 @@ class Concept:
     yaml: str = field(default="", repr=False)
     opening: str = field(default="---\n", repr=False)
     closing: str = field(default="---\n", repr=False)
-    keys: Keys | None = field(default=None, repr=False, compare=False)
-    """Where the keys begin in `yaml`; None where it has not been read yet."""
 
     def __post_init__(self) -> None:
         if not type_of(self.meta):
@@ -52,8 +49,8 @@ class Concept:
             found = frontmatter.read(text)
             if found is None:
                 raise BrokenConcept("It does not begin with front matter.")
-            meta, parts, keys = found
-            return cls(meta, parts.body, parts.yaml, parts.opening, parts.closing, keys)
+            meta, parts = found
+            return cls(meta, parts.body, parts.yaml, parts.opening, parts.closing)
         except (BrokenConcept, TooLarge) as error:
             raise type(error)(f"{_named(path)}: {error}", hint=_HINT) from error
 
@@ -102,12 +99,11 @@ class Concept:
                 touched |= {key} & self.meta.keys()
         if not touched:
             return self
-        yaml, keys = self._spliced(wanted, touched) or (self._lines(wanted), None)
-        return replace(self, meta=wanted, yaml=yaml, keys=keys)
+        return replace(self, meta=wanted, yaml=self._spliced(wanted, touched) or self._lines(wanted))
 
-    def _spliced(self, wanted: Mapping[str, object], touched: set[str]) -> tuple[str, Keys] | None:
+    def _spliced(self, wanted: Mapping[str, object], touched: set[str]) -> str | None:
         """The source with only the touched keys' lines changed; None when that cannot be done."""
-        blocks = frontmatter.blocks(self.yaml, self.keys)
+        blocks = frontmatter.blocks(self.yaml, list(self.meta))
         if blocks is None:
             return None
         parts: list[str] = []
@@ -124,10 +120,10 @@ class Concept:
         yaml = "".join(parts)
         # The cut is textual, so it is proved: a column-0 line inside quotes, for one, looks like a comment.
         try:
-            loaded, keys = frontmatter.load(yaml)
+            is_proved = same_values(frontmatter.load(yaml), wanted)
         except InvalidContent:
             return None
-        return (yaml, keys) if same_values(loaded, wanted) else None
+        return yaml if is_proved else None
 
     def _lines(self, values: Mapping[str, object]) -> str:
         return frontmatter.dump(values).replace("\n", self._newline)
@@ -159,7 +155,7 @@ def as_note(path: str, text: str) -> tuple[Concept, str]:
         return Concept.new("Note", text, title=title), "its front matter cannot be read, and is kept as text."
     if found is None:
         return Concept.new("Note", text, title=title), "it had no front matter, and has one now."
-    meta, parts, _ = found
+    meta, parts = found
     others = {key: value for key, value in meta.items() if key != "type"}
     return Concept.new("Note", parts.body, **others), "it had no type, and is a Note now."
 

@@ -94,7 +94,7 @@ class CuratedFile:
         if parts is None:
             return fallback.with_text(text)
         try:
-            meta = {**frontmatter.load(parts.yaml)[0], "type": fallback.concept.type}
+            meta = {**frontmatter.load(parts.yaml), "type": fallback.concept.type}
         except InvalidContent:
             return fallback.with_text(parts.body)
         return cls.of(Concept(meta, parts.body))

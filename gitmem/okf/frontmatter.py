@@ -25,11 +25,12 @@ MAX_YAML_BYTES = 256 * 1024
 MAX_DEPTH = 64
 MAX_NUMBER = 1000
 
-Keys = tuple[tuple[str, int], ...]
-"""The top-level keys of a YAML text in order, each with the character it begins at."""
-
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_KEY = re.compile(
+    r"""^(?![\s#%{}\[\],&*!|>@`]|[-?:]\s)(?:(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*')[ \t]*|[^"'\n][^\n]*?):(?=\s|\Z)""",
+    re.MULTILINE,
+)
 
 
 class Split(NamedTuple):
@@ -67,9 +68,8 @@ def begins(text: str) -> bool:
     return _OPENING.match(text) is not None
 
 
-def read(text: str) -> tuple[dict[str, object], Split, Keys] | None:
-    """The values of the text's front matter, the text cut at it, and where the keys are; None and errors as of `split`
-    and `load`.
+def read(text: str) -> tuple[dict[str, object], Split] | None:
+    """The values of the text's front matter, and the text cut at it; None and errors as of `split` and `load`.
 
     Files are read in this way; `split` and `load` alone read a broken one leniently.
     """
@@ -78,13 +78,11 @@ def read(text: str) -> tuple[dict[str, object], Split, Keys] | None:
         return None
     from gitmem.okf.yaml_reading import through_the_package
 
-    meta, keys = through_the_package(parts.opening, parts.yaml)
-    return meta, parts, keys
+    return through_the_package(parts.opening, parts.yaml), parts
 
 
-def load(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, object], Keys]:
-    """The mapping that the YAML spells, and where its keys are; BrokenConcept with the line, or TooLarge, when it is
-    none we take.
+def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
+    """The mapping that the YAML spells; BrokenConcept with the line, or TooLarge, when it is none we take.
 
     `first_line` is the number of the text's first line in its file, for messages.
     """
@@ -93,24 +91,19 @@ def load(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, object], Key
     return build(yaml_text, first_line)
 
 
-def blocks(yaml_text: str, keys: Keys | None = None) -> list[Block] | None:
-    """Return the block of each top-level key, in order; None when the text cannot be cut between keys.
+def blocks(yaml_text: str, keys: Sequence[str]) -> list[Block] | None:
+    """Return the block of each top-level key, of which all are given in order; None when the text cannot be cut so.
 
-    `keys` saves a second reading. Blank lines and comments before a key belong to no block, so
-    they stay when a block is changed.
+    A line inside quotes may look like a key: the caller proves what it makes of the blocks. Blank lines and comments
+    before a key belong to no block, so they stay when a block is changed.
     """
-    if keys is None:
-        try:
-            _, keys = load(yaml_text)
-        except InvalidContent:
-            return None
-    starts = [start for _, start in keys]
-    if any(start and yaml_text[start - 1] != "\n" for start in starts):
+    starts = [found.start() for found in _KEY.finditer(yaml_text)]
+    if len(starts) != len(keys):
         return None  # a flow mapping, an indented one, or `? key`
     ends = [*starts[1:], len(yaml_text)]
     return [
         Block(key, start, start + _used(yaml_text[start:end]))
-        for (key, start), end in zip(keys, ends, strict=True)
+        for key, start, end in zip(keys, starts, ends, strict=True)
     ]
 
 
@@ -130,7 +123,7 @@ def dump_value(value: object) -> str:
 
 def load_value(text: str) -> object:
     """The value that `dump_value` wrote."""
-    return load("value:\n" + "".join(f"  {line}\n" for line in text.split("\n")))[0]["value"]
+    return load("value:\n" + "".join(f"  {line}\n" for line in text.split("\n")))["value"]
 
 
 def plain_newlines(text: str) -> str:

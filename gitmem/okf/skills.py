@@ -139,7 +139,7 @@ def check_text(name: str, text: str) -> SkillHead:
             f"{SKILL_FILE} does not begin with front matter.",
             hint="Begin it with `---`, a line `name:`, a line `description:` and `---`.",
         )
-    meta, parts, _ = found
+    meta, parts = found
     if meta.get("name") != name:
         raise InvalidContent(f"The front matter has the name {meta.get('name')!a}, and the skill is {name}.")
     described = meta.get("description")

@@ -85,7 +85,7 @@ def _has_link(text: str) -> bool:
 
 def _root_matter(yaml_text: str) -> list[str]:
     try:
-        meta, _ = frontmatter.load(yaml_text, first_line=2)
+        meta = frontmatter.load(yaml_text, first_line=2)
     except InvalidContent as error:
         return [str(error)]
     others = sorted(meta.keys() - {"okf_version"})

@@ -21,20 +21,19 @@ from yaml.events import (
 from yaml.resolver import Resolver
 
 from gitmem.errors import BrokenConcept, TooLarge
-from gitmem.okf.frontmatter import MAX_DEPTH, MAX_NUMBER, MAX_YAML_BYTES, Keys
+from gitmem.okf.frontmatter import MAX_DEPTH, MAX_NUMBER, MAX_YAML_BYTES
 
 # Buys "`diff --session` / `git diff` of the two trees", half of which is YAML: libyaml where PyYAML has it.
 # PyYAML's stubs know neither loader as a type that fits both.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def through_the_package(opening: str, yaml_text: str) -> tuple[dict[str, object], Keys]:
-    """The mapping of a file's front matter and its keys, by python-frontmatter and the rules of this module."""
+def through_the_package(opening: str, yaml_text: str) -> dict[str, object]:
+    """The mapping of a file's front matter, by python-frontmatter and the rules of this module."""
     # `parse` strips all that it is given and changes its line ends, and copies a long body twice to do so.
     # So it gets the mark alone; the handler has the YAML as it is in the file.
-    handler = _Handler(yaml_text)
-    meta, _ = python_frontmatter.parse(opening, handler=handler)
-    return meta, handler.keys
+    meta, _ = python_frontmatter.parse(opening, handler=_Handler(yaml_text))
+    return meta
 
 
 class _Handler(YAMLHandler):
@@ -43,7 +42,6 @@ class _Handler(YAMLHandler):
     def __init__(self, yaml_text: str) -> None:
         super().__init__()
         self._yaml = yaml_text
-        self.keys: Keys = ()
 
     def split(self, text: str) -> tuple[str, str]:  # noqa: ARG002 (see above)
         """The YAML as it is in the file, and no body to strip."""
@@ -51,12 +49,11 @@ class _Handler(YAMLHandler):
 
     def load(self, fm: str, **_: object) -> dict[str, object]:
         """The mapping, as `build` gives it; the YAML begins on the second line of its file."""
-        meta, self.keys = build(fm, 2)
-        return meta
+        return build(fm, 2)
 
 
-def build(yaml_text: str, first_line: int) -> tuple[dict[str, object], Keys]:
-    """The mapping, and each top-level key with its offset."""
+def build(yaml_text: str, first_line: int) -> dict[str, object]:
+    """The mapping that a YAML text spells."""
     if len(yaml_text) > MAX_YAML_BYTES or len(yaml_text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
         raise TooLarge(f"The front matter is larger than {MAX_YAML_BYTES // 1024} KB.")
     builder = _Builder(first_line)
@@ -67,11 +64,10 @@ def build(yaml_text: str, first_line: int) -> tuple[dict[str, object], Keys]:
         raise BrokenConcept(_told(error, first_line)) from error
     except UnicodeEncodeError as error:
         raise BrokenConcept("The front matter cannot be written as UTF-8.") from error
-    return builder.result(), tuple(builder.keys)
+    return builder.result()
 
 
 def _events(yaml_text: str) -> Iterator[Event]:
-    # A byte order mark inside the block would shift every offset; YAML allows it only as the first character.
     loader = _Loader(yaml_text)
     try:
         # The end of the stream is an event too, so there is no need to ask before each whether there is one.
@@ -85,7 +81,6 @@ class _Builder:
     """Turns YAML events into plain values with a stack of its own, so that depth costs no recursion."""
 
     def __init__(self, first_line: int) -> None:
-        self.keys: list[tuple[str, int]] = []
         self._first_line = first_line
         self._documents: list[object] = []
         self._stack: list[list[object] | dict[str, object]] = [self._documents]
@@ -127,8 +122,6 @@ class _Builder:
         if key in self._stack[-1]:
             raise self._broken(f"the key {key[:60]!r} stands there twice", event)
         self._waiting[-1] = key
-        if len(self._stack) == 2:
-            self.keys.append((key, event.start_mark.index))
 
     def _put(self, value: object) -> None:
         top, key = self._stack[-1], self._waiting[-1]
