@@ -114,11 +114,8 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
             f"{root} is a linked work tree; gitmem works in the main one, {main.removesuffix('/.git')}.",
             hint="Change to that directory (`git worktree list` names it first), then run the same command.",
         )
-    if not os.path.isfile(head := os.path.join(git_dir, "HEAD")):
-        raise BundleUnusable(
-            f"{git_dir} is not a git repository: it has no HEAD.",
-            hint=f"If only that is lost, run `echo 'ref: {BRANCH}' > {shlex.quote(head)}`; else restore a backup.",
-        )
+    if not (os.path.isfile(os.path.join(git_dir, "HEAD")) or LocalState(git_dir).is_there):
+        raise BundleUnusable(f"{git_dir} is not a git repository: it has no HEAD.", hint="Restore a backup.")
     if _FOREIGN_FORMAT.search(read_file(os.path.join(git_dir, "config")) or b""):
         raise BundleUnusable(
             f"{root} has another object or ref format: gitmem works with SHA-1 objects and refs in files."

@@ -23,7 +23,7 @@ from gitmem.errors import BundleBusy, BundleUnusable, UnsafePath
 from gitmem.files import DiskGroup, overwrite_file, read_file, remove_file
 from gitmem.git.git_directory import sweep_beside
 from gitmem.git.objects import Oid, file_id
-from gitmem.git.refs import PreparedLock
+from gitmem.git.refs import BRANCH, PreparedLock
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import FilesAside
@@ -222,8 +222,8 @@ def _bring(repository: Repository, target: Tree, stale: Iterable[str], paths: It
     files = FilesAside(aside + "-file")
     try:
         lock.take(over=repository.refs.stale_locks(["index"]))
-        worktree.follow({path: target.entry(path) for path in sorted(stale)}, files)
-        entries = {path: target.entry(path) for path in paths}
+        worktree.follow({path: target.file(path) for path in stale}, files)
+        entries = {path: target.file(path) for path in paths}
         written = {path: worktree.stat_if_holds(path, entry) for path, entry in entries.items()}
         lock.put(index_file.spliced(entries, target, written, lock.moment), *worktree.directories(stale))
     except BaseException:
@@ -235,6 +235,21 @@ def _bring(repository: Repository, target: Tree, stale: Iterable[str], paths: It
     finally:
         lock.release()
         files.close()
+
+
+def lost_tip(repository: Repository) -> Oid | None:
+    """Return the last commit of a `main` that is lost; None where there never was one.
+
+    The reflog outlives the ref. Without it the newest commit that no other one stands on was the last.
+    """
+    store = repository.store
+    logged = (new for _, new, _ in repository.refs.moves(BRANCH) if new in store)
+    if (last := next(logged, None)) or not repository.state.is_there:
+        return last
+    commits = [store.commit(oid) for oid in store.with_prefix() if store.measure(oid)[0] == b"commit"]
+    inner = {parent for commit in commits for parent in commit.parents}
+    outer = [(commit.committer.time, commit.oid) for commit in commits if commit.oid not in inner]
+    return max(outer)[1] if outer else None
 
 
 def renew_index(repository: Repository) -> None:

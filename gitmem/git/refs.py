@@ -88,13 +88,10 @@ class Refs:
         return value.decode()
 
     def head(self) -> str:
-        """Return the target of HEAD: a ref, or an object id when it is detached."""
-        try:
-            with open(self.path("HEAD"), "rb") as file:
-                value = file.read(4096).strip().decode("utf-8", "replace")
-        except FileNotFoundError:
-            raise BundleUnusable("This repository has no HEAD.", hint=VERIFY) from None
-        return value.removeprefix("ref: ").strip()
+        """Return the target of HEAD: a ref, or an object id when it is detached; empty where it is lost or damaged."""
+        value = (read_file(self.path("HEAD")) or b"").strip()
+        is_whole = value.startswith(b"ref: refs/") or _OID.fullmatch(value)
+        return value.decode("utf-8", "replace").removeprefix("ref: ").strip() if is_whole else ""
 
     def under(self, prefix: str) -> dict[str, Oid]:
         """All refs whose name begins with `prefix` (which ends in a slash), by full name."""
@@ -282,10 +279,6 @@ class Refs:
             old, _, rest = head.partition(" ")
             if len(old) == 40 and len(rest) >= 40:
                 yield old, rest[:40], message
-
-    def last_known(self, name: str) -> Oid | None:
-        """Return the last value of a ref in its reflog, which outlives it; None where there is none."""
-        return next((new for _, new, _ in self.moves(name)), None)
 
     def _packed(self) -> dict[str, Oid]:
         refs: dict[str, Oid] = {}

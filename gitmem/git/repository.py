@@ -118,7 +118,7 @@ class Repository:
         head = self.refs.head()
         if head != BRANCH:
             if not head:
-                raise BundleUnusable("The file HEAD of this repository is empty.", hint=EMPTY_HEAD)
+                raise BundleUnusable("The file HEAD of this repository is lost or damaged.", hint=_LOST_HEAD)
             where = f"on branch {head.removeprefix('refs/heads/')}" if "/" in head else "detached"
             how = "Run `git checkout main` first."
             raise BundleUnusable(f"HEAD is {where}, and gitmem commits to main only.", hint=how)
@@ -128,4 +128,4 @@ class Repository:
                 raise BundleBusy(f"{what} is under way in this bundle: finish or abort it with git first.")
 
 
-EMPTY_HEAD = "`gitmem check --fix` writes it again: git itself does not know the repository without it."
+_LOST_HEAD = "`gitmem check --fix` writes it again: git itself does not know the repository without it."

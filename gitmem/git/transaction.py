@@ -189,7 +189,8 @@ def _refuse_hand_edits(
 ) -> Look:
     """Return the state of the files before the change; raises where uncommitted hand edits are in its way."""
     repository.worktree.refuse_links(paths)
-    repository.worktree.refuse_links((path for path in paths if tree.entry(path) is not None), files=True)
+    made = [path for path in paths if tree.file(path)]
+    repository.worktree.refuse_files_above(made, but=set(paths).difference(made))
     look = repository.status.look(base, paths, tip or "")
     in_the_way = [
         edit
@@ -317,7 +318,7 @@ class _Steps:
         repository = self.repository
         worktree, index_file = repository.worktree, repository.index_file
         try:
-            entries = {path: self.tree.entry(path) for path in self.edits}
+            entries = {path: self.tree.file(path) for path in self.edits}
             is_ours = self._seen == index_file.signature(self.tip or "")
             ours = {path: entry for path, entry in entries.items() if path not in self.leaves}
             written = worktree.follow(ours, self._files, self.look.file_changed)

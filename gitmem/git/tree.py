@@ -71,12 +71,15 @@ class Tree:
             current = found
         return current
 
+    def file(self, path: str) -> TreeEntry | None:
+        """Mode and id of a file; None for a directory too."""
+        found = self.entry(path)
+        return None if found is None or found.is_directory else found
+
     def read(self, path: str) -> bytes | None:
         """The bytes of a file, or None where there is no such file."""
-        found = self.entry(path)
-        if found is None or found.is_directory:
-            return None
-        return self._store.blob(found.oid)
+        found = self.file(path)
+        return None if found is None else self._store.blob(found.oid)
 
     def read_entry(self, entry: TreeEntry) -> bytes:
         """The bytes of a file by what a tree says of it."""
@@ -159,7 +162,7 @@ class Tree:
                 above, _, name = directory.rpartition("/")
                 below[above][path_bytes(name)] = TreeEntry(DIRECTORY, root.oid) if after.entries else None
         tree = Tree(self._store, root.oid)
-        tree._found.update(entries)
+        tree._found.update((path, entry) for path, entry in entries.items() if path not in below)
         return tree, objects
 
 

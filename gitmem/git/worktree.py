@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat as stat_module
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -188,7 +188,8 @@ class WorkTree:
                 files.make(path, self._store.blob(entry.oid), entry.mode)
         files.flush()
         written: dict[str, os.stat_result | None] = {}
-        for path, entry in entries.items():
+        # What goes makes room for what comes.
+        for path, entry in sorted(entries.items(), key=lambda item: item[1] is not None):
             if is_touched(path):
                 continue
             if entry is None:
@@ -240,12 +241,16 @@ class WorkTree:
                 if not os.path.isdir(current) or os.path.islink(current):
                     raise _in_the_way(current) from None
 
-    def refuse_links(self, paths: Iterable[str], *, files: bool = False) -> None:
-        """Refuse to write through a directory that is a symbolic link, which may lead anywhere, or below a file."""
+    def refuse_links(self, paths: Iterable[str]) -> None:
+        """Refuse to write through a directory that is a symbolic link, which may lead anywhere."""
         for directory, mode in self._above(paths):
             if stat_module.S_ISLNK(mode):
                 raise BundleUnusable(f"{directory} in the work tree is a symbolic link: remove it first.")
-            if files and not stat_module.S_ISDIR(mode):
+
+    def refuse_files_above(self, paths: Iterable[str], *, but: Container[str]) -> None:
+        """Refuse to write below a file, but for those that go."""
+        for directory, mode in self._above(paths):
+            if not stat_module.S_ISDIR(mode) and directory not in but:
                 raise _in_the_way(f"{directory} in the work tree")
 
     def is_below_link(self, path: str) -> bool:

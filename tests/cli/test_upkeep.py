@@ -51,15 +51,18 @@ def test_check_of_an_object_that_is_gone(mem: Cli) -> None:
     assert mem("check", "--json", code=3).json["problems"]
 
 
+@pytest.mark.parametrize("has_reflog", [True, False])
 @pytest.mark.parametrize("content", [None, b"", b"nonsense\n"])
-def test_check_puts_a_lost_branch_back(mem: Cli, content: bytes | None) -> None:
-    """The command that every other one names opens the memory, also where it has no branch."""
+def test_check_puts_a_lost_branch_back(mem: Cli, content: bytes | None, has_reflog: bool) -> None:
+    """The command that every other one names opens the memory, also where it has no branch and no reflog."""
     mem("remember", "Something that was never sent.")
     tip = mem.git("rev-parse", "main")
     branch = mem.root / ".git/refs/heads/main"
     branch.unlink()
     if content is not None:
         branch.write_bytes(content)
+    if not has_reflog:
+        shutil.rmtree(mem.root / ".git/logs")
     assert "gitmem check" in mem.fails("facts")
     assert tip[:12] in mem("check", code=3).out
     assert f"The branch main is at {tip[:12]} again." in mem("check", "--fix").out
@@ -67,11 +70,18 @@ def test_check_puts_a_lost_branch_back(mem: Cli, content: bytes | None) -> None:
     assert "never sent" in mem("facts").out
 
 
-def test_check_writes_an_empty_head_again(mem: Cli) -> None:
-    (mem.root / ".git/HEAD").write_bytes(b"")
+@pytest.mark.parametrize("content", [None, b"", b"\0" * 21, b"nonsense\n", b"ref: elsewhere\n"])
+def test_check_writes_a_lost_head_again(mem: Cli, content: bytes | None) -> None:
+    """Git itself does not know the repository then; gitmem reads, and writes nothing until it is repaired."""
+    (mem.root / ".git/HEAD").unlink()
+    if content is not None:
+        (mem.root / ".git/HEAD").write_bytes(content)
+    assert "`gitmem check --fix` writes it again" in mem.fails("remember", "Something.")
+    mem("facts")
     mem("check", code=3)
     mem("check", "--fix")
     assert "main" == mem.git("branch", "--show-current").strip()
+    mem("remember", "Something.")
 
 
 def test_check_says_what_to_do_and_does_it(mem: Cli) -> None:

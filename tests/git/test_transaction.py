@@ -204,6 +204,29 @@ def test_file_and_directory_of_one_name_are_refused(repository: Repository, edit
 
 
 @pytest.mark.parametrize(
+    "edits",
+    [
+        {"a.md": None, "a.md/b/c.md": b"x"},
+        {"a.md/b/c.md": b"x", "a.md": None},
+        {"e.md": None, "e.md/f": None},
+    ],
+)
+def test_a_file_makes_room_for_a_directory_in_one_change(
+    repository: Repository, edits: dict[str, Edit], git: Git
+) -> None:
+    """As a merge brings it, in any order; the other files stay."""
+    saved(repository, {"a.md": b"1\n", "e.md": b"2\n", "d/b.md": b"1\n"})
+
+    saved(repository, edits)
+
+    tree = repository.tree(tip_of(repository))
+    assert "" == git("status", "--porcelain")
+    assert tree.read("d/b.md") == b"1\n"
+    assert all(tree.read(path) == edit for path, edit in edits.items())
+    fsck_clean(repository)
+
+
+@pytest.mark.parametrize(
     "path",
     [
         "../out.md",

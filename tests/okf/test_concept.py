@@ -102,7 +102,9 @@ def test_with_meta_changes_that_key_only(lines: list[str], key: str, value: obje
     assert changed.body == "body"
 
 
-@pytest.mark.parametrize("key", ["a", "1", "yes", "a b", "a: b", "#a", "- a", "é", "'a'", '"a"', "?", "a,", "x" * 600])
+@pytest.mark.parametrize(
+    "key", ["a", "1", "yes", "a b", "a: b", "#a", "- a", "é", "'a'", '"a"', "?", "a,", "x" * 600]
+)
 def test_a_change_leaves_the_lines_of_others(key: str) -> None:
     """However a key is spelled: comments and blank lines are still there, and the value is the new one."""
     line = Concept.new("X", "", **{key: 1}).yaml.removeprefix("type: X\n")

@@ -297,7 +297,9 @@ def test_blocks_leave_comments_alone() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["{a: 1, b: 2}\n", "  a: 1\n  b: 2\n", "? a\n: 1\nb: 2\n", "a: '\nx: y\n'\nb: 2\n"])
+@pytest.mark.parametrize(
+    "text", ["{a: 1, b: 2}\n", "  a: 1\n  b: 2\n", "? a\n: 1\nb: 2\n", "a: '\nx: y\n'\nb: 2\n"]
+)
 def test_blocks_know_when_not_to_cut(text: str) -> None:
     """A flow mapping, an indented one, and one where a quoted line looks like a key have no blocks."""
     assert blocks(text, ["a", "b"]) is None

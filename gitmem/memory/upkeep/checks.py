@@ -16,7 +16,7 @@ from gitmem.files import open_to_others, read_file, write_new
 from gitmem.git import git_index, git_settings, housekeeping, transaction
 from gitmem.git.commit_graph import walk
 from gitmem.git.objects import Oid
-from gitmem.git.recovery import is_due
+from gitmem.git.recovery import is_due, lost_tip
 from gitmem.git.refs import BRANCH
 from gitmem.git.tree import MAX_FILE_BYTES, TreeDiff
 from gitmem.memory.bundle import format_of
@@ -152,13 +152,13 @@ class Checks:
                 return
         except GitMemError as damaged:
             what = str(damaged)
-        lost = self._repository.refs.last_known(BRANCH)
-        if lost is not None and lost in self._repository.store:
+        if (lost := lost_tip(self._repository)) is not None:
             remedy = f"`gitmem check --fix` puts it back to its last commit, {lost[:12]}."
             yield Problem("branch", what, remedy, fix=partial(self._put_back, lost))
         else:
-            remedy = "Find its last commit with `git fsck --lost-found`, then `git branch -f main COMMIT`."
-            yield Problem("branch", what, remedy)
+            yield Problem(
+                "branch", what, "No commit of it is left here: restore a backup, or clone it again."
+            )
 
     def _write_head(self) -> str:
         write_new(self._repository.refs.path("HEAD"), f"ref: {BRANCH}\n".encode())

@@ -13,6 +13,7 @@ from gitmem.git import hook_scripts
 from gitmem.git.git_directory import new_repository, open_repository, rejoin, take_away
 from gitmem.git.git_settings import make_safe, set_merge_driver, write_attributes
 from gitmem.git.message import Message
+from gitmem.git.recovery import lost_tip
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.locate import enlist
@@ -121,8 +122,8 @@ def close(repository: Repository) -> list[str]:
 
 def refuse_history_elsewhere(repository: Repository) -> None:
     """Raise where a repository without `main` has a history already: one more would be unrelated to it."""
-    lost = repository.refs.last_known(BRANCH)
-    if lost is not None and lost in repository.store:
+    branches, lost = repository.refs.under("refs/heads/"), lost_tip(repository)
+    if lost is not None and lost not in branches.values():
         # Not from a remote: that would leave behind what was never sent.
         raise BundleUnusable(
             f"The branch main of {repository.root} is gone. Its last commit, {lost[:12]}, is still there.",
@@ -135,7 +136,7 @@ def refuse_history_elsewhere(repository: Repository) -> None:
             f"{repository.root} has fetched {name}, and has no branch main of its own.",
             hint=f"Check it out: `git checkout -b main {shlex.quote(name)}`.",
         )
-    for ref, oid in repository.refs.under("refs/heads/").items():
+    for ref, oid in branches.items():
         name = ref.removeprefix("refs/heads/")
         if layout.CONFIG_AGENT not in repository.tree(oid):
             raise _something_else(repository)
