@@ -2,17 +2,17 @@
 
 `--json` prints these documents. One thing has one name in all of them (docs/json.md). A field is `name: type`, with
 `= path` where the result calls it otherwise; `type?` is null where the text is empty; `name~` is there only where it
-is asked for; `*path: Shape` has all fields of another shape. docs/json-schema.json is made from it.
+is asked for; `*path: Shape` has all fields of another shape. `[type]` is a list, `{type}` a mapping from names.
+docs/json-schema.json is made from it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 Json = Any
 
@@ -32,10 +32,12 @@ SHAPES: dict[str, str] = {
     "ShownEntry": "path: str, *story: Blamed",
     "ShownSnapshot": "*snapshot: Snapshot, changes: [Change] = since",
     "ShownFile": "path: str, commit: str, kind: str, size: int = data.#, text: str?, base64: str? = base64(), "
-    "entries: [Entry], links: [{path: str = target, exists: bool}], backlinks: [str] = sources()",
+    "entries: [Entry], links: [PageLink], backlinks: [str] = sources()",
+    "PageLink": "path: str = target, exists: bool",
     "ShownDirectory": "path: str, commit: str, kind: str, names: [str]",
     "Diff": "from: str? = old, to: str? = new, session: str?, changes~: [Change], "
-    "files~: [{path: str, counts: {int}}] = by_file(changes), unified~: str = unified(.)",
+    "files~: [FileCounts] = by_file(changes), unified~: str = unified(.)",
+    "FileCounts": "path: str, counts: {int}",
     "Wording": "text: str, *by: Origin",
     "Blamed": "id: str = entry.key.id, space: str = entry.key.space, text: str = entry.text, at: str? = entry.at, "
     "introduced: Origin, last_changed: Origin = changed, times_changed: int = times, replaced: str?, "
@@ -94,13 +96,15 @@ SHAPES: dict[str, str] = {
     "Reading": "*about: About, lines: [Line], left_out: int",
     # Other machines and programs
     "Steps": "agent: str, place: str, changed: bool, dry_run: bool, "
-    "steps: [{state: str = 0, what: str = 1}], warnings: [str], content: str?",
+    "steps: [ConnectStep], warnings: [str], content: str?",
+    "ConnectStep": "state: str = 0, what: str = 1",
     "Remote": "name: str, url: str = shown_url(), mode: str, consent: bool, shared: bool",
     "RemoteStatus": "*remote: Remote, ahead: int, behind: int, last_success: str?, last_error: str?, "
     "last_error_at: str?, failures: int, next_try: str?",
     "Synced": "remote: str, commit: str = tip, received: int, sent: int, checked_entries: int = checked, held: [str], "
-    "snapshots: [str], branch: str?, dry_run: bool, review: {told: str? = waiting} = ., "
+    "snapshots: [str], branch: str?, dry_run: bool, review: Waiting = ., "
     "archived_texts: [str] = archived_texts(), changes: [Change] = knowledge(came)",
+    "Waiting": "told: str? = waiting",
     "Holding": "commit: str, paths: [str]",
     "Erased": "what: str, dry_run: bool, commits: [Holding], rewritten: int, snapshots: [str], held: [str] = quarantine, "
     "beside: [str], receipts: [str], left_over: [str] = left, remotes: [str], commit: str?",
@@ -131,8 +135,9 @@ SHAPES: dict[str, str] = {
     "Status": "bundle: str, git_dir: str, commit: str = newest.id, subject: str = newest.subject, at: str = newest.at, "
     "format: int, file_count: int = paths.#, concept_count: int, store: Weight = weight, curated: [StoreUsage], "
     "last_session: LastSession?, events_waiting: int, remotes: [RemoteStatus], "
-    "review: {counts: {int} = waiting_counts, told: str? = waiting_in_words} = ., last_gc: str? = last_gc(), "
+    "review: WaitingCounts = ., last_gc: str? = last_gc(), "
     "hand_edits: [PendingEdit], problems: [str]",
+    "WaitingCounts": "counts: {int} = waiting_counts, told: str? = waiting_in_words",
     "Weight": "loose: int, packs: int, bytes: int",
 }
 _NAMES = {"review.Item": "Pending"}
@@ -140,6 +145,28 @@ _NAMES = {"review.Item": "Pending"}
 
 
 # --- a result as JSON ------------------------------------------------------------------------------------
+
+
+class Field(NamedTuple):
+    """A field of a shape, its type, and where a result has it; the fields of an `included` shape are the object's own."""
+
+    name: str
+    type: str
+    path: str
+    is_optional: bool
+    is_included: bool
+
+
+_FIELD = re.compile(r"(\*?)([\w.]+)(~?): ([\w\[\]{}?]+)(?: = ([\w.@#]+(?:\([\w.]*\))?))?(?:, |$)")
+
+
+@cache
+def fields_of(shape: str) -> tuple[Field, ...]:
+    """Read the fields of a row of the table."""
+    rows = [one.groups("") for one in _FIELD.finditer(shape)]
+    return tuple(
+        Field(name, kind, path or name, bool(maybe), bool(star)) for star, name, maybe, kind, path in rows
+    )
 
 
 def shape(result: object, *, more: Collection[str] = ()) -> Json:
@@ -151,35 +178,34 @@ def shape(result: object, *, more: Collection[str] = ()) -> Json:
     module, name = type(result).__module__.rpartition(".")[2], type(result).__name__
     name = _NAMES.get(f"{module}.{name}", name)
     if name in SHAPES:
-        return _object(result, fields_of(name), more)
+        return _object(result, name, more)
     if isinstance(result, Iterable):
         return [shape(one, more=more) for one in result]
     return _text(result)
 
 
-def _as(value: Any, type_: Type, more: Collection[str]) -> Json:
-    """A value as JSON of a type; an empty text is null where the type may be."""
-    if value is None or (type_.may_be_null and value == ""):
-        return None if type_.may_be_null else ""
-    if type_.items is not None:
-        if isinstance(value, Mapping):
-            return {str(name): _as(one, type_.items, more) for name, one in value.items()}
-        return [_as(one, type_.items, more) for one in value]
-    if type_.fields is not None:
-        return _object(value, type_.fields, more)
-    if type_.name in SHAPES:
-        return _object(value, fields_of(type_.name), more)
-    return _text(value) if type_.name == "str" else shape(value, more=more)
-
-
-def _object(value: Any, fields: tuple[Field, ...], more: Collection[str]) -> dict[str, Json]:
+def _object(value: Any, name: str, more: Collection[str]) -> dict[str, Json]:
     found: dict[str, Json] = {}
-    for field in fields:
-        if field.name == "*":
-            found |= _as(_at(value, field.path), field.type, more)
+    for field in fields_of(SHAPES[name]):
+        if field.is_included:
+            found |= _object(_at(value, field.path), field.type, more)
         elif not field.is_optional or field.name in more:
             found[field.name] = _as(_at(value, field.path), field.type, more)
     return found
+
+
+def _as(value: Any, kind: str, more: Collection[str]) -> Json:
+    """A value as JSON of a type; an empty text is null where the type may be."""
+    if value is None or (kind.endswith("?") and value == ""):
+        return None if kind.endswith("?") else ""
+    kind = kind.removesuffix("?")
+    if isinstance(value, Mapping) and kind[0] in "[{":
+        return {str(name): _as(one, kind[1:-1], more) for name, one in value.items()}
+    if kind[0] == "[":
+        return [_as(one, kind[1:-1], more) for one in value]
+    if kind in SHAPES:
+        return _object(value, kind, more)
+    return _text(value) if kind == "str" else shape(value, more=more)
 
 
 def _at(value: Any, path: str) -> Any:
@@ -299,73 +325,3 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
     "unified": lambda diff: "".join(diff.unified()),
     "written": lambda one: [written_line(derived.change) for derived in one.wrote],
 }
-
-
-# --- the table, read -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """A type of the table: a name, a list or mapping of `items`, or an object with `fields`."""
-
-    name: str = ""
-    items: Type | None = None
-    is_mapping: bool = False
-    fields: tuple[Field, ...] | None = None
-    may_be_null: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of a shape, and where a result has it."""
-
-    name: str
-    type: Type
-    path: str
-    is_optional: bool = False
-
-
-@cache
-def fields_of(name: str) -> tuple[Field, ...]:
-    return Notation(SHAPES[name]).fields()
-
-
-class Notation:
-    """Read the notation of the table."""
-
-    def __init__(self, text: str) -> None:
-        self._words = re.findall(r"[\w.@#]+(?:\([\w.]*\))?|[\[\]{}:,=?~*|]", text)
-
-    def fields(self) -> tuple[Field, ...]:
-        found = []
-        while self._words and self._words[0] != "}":
-            included = self._take("*")
-            name = self._words.pop(0)
-            is_optional = self._take("~")
-            self._words.pop(0)  # the colon
-            type_ = self.type()
-            path = self._words.pop(0) if self._take("=") else name
-            found.append(Field("*" if included else name, type_, path, is_optional))
-            self._take(",")
-        return tuple(found)
-
-    def type(self) -> Type:
-        word = self._words.pop(0)
-        if word == "[":
-            found: dict[str, Any] = {"items": self.type()}
-            self._words.pop(0)
-        elif word == "{" and (self._words[0] == "*" or self._words[1] in ":~"):
-            found = {"fields": self.fields()}
-            self._words.pop(0)
-        elif word == "{":
-            found = {"items": self.type(), "is_mapping": True}
-            self._words.pop(0)
-        else:
-            found = {"name": word}
-        return Type(**found, may_be_null=self._take("?"))
-
-    def _take(self, word: str) -> bool:
-        if self._words and self._words[0] == word:
-            self._words.pop(0)
-            return True
-        return False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gitmem.shape import SHAPES, Field, Notation, Type
+from gitmem.shape import SHAPES, fields_of
 
 PATH = Path(__file__).parents[2] / "docs/json-schema.json"
 
@@ -52,7 +52,7 @@ DOCUMENTS: dict[str, str] = {
     "sync": "Synced | {synced: [Synced]} | {started_remotes: [str]} | {file: str, commit_count: int}",
     "fold": "Synced | {main: str, branch_count: int, waiting_branches: [str]} | {forgotten: str}",
     "clone": "{bundle: str, commit: str, held: [str], steps: [any]}",
-    "scan": "{flagged: [{where: str, *result: Result}]}",
+    "scan": "{flagged: [Flagged]}",
     "review": "{waiting: [Pending]} | Pending | Decided | ShownEntry | ShownSession | Reading | ShownCommit | ShownSnapshot",
     "skill create": "SkillWrite",
     "skill edit": "SkillWrite",
@@ -66,8 +66,7 @@ DOCUMENTS: dict[str, str] = {
     "skill used": "{name: str, event: str?, uses: int, failed: int, failing: bool}",
     "connect": "Steps | {directory: str, written: [str]}",
     "disconnect": "Steps | {directory: str}",
-    "connections": "{connections: [{agent: str, ok: bool, checks: [{name: str, ok: bool, what: str, remedy: str?}]}], "
-    "directories: [str]}",
+    "connections": "{connections: [Connection], directories: [str]}",
     "check": "{ok: bool, problems: [Problem], commit_count: int, file_count: int}",
     "config": "Settings | Setting",
     "gc": "{ran: bool, by: str?, before: Weight?, after: Weight?}",
@@ -75,6 +74,9 @@ DOCUMENTS: dict[str, str] = {
 """The document of each command, in the notation of `gitmem.shape`."""
 
 BESIDE: dict[str, str] = {
+    "Connection": "agent: str, ok: bool, checks: [ConnectionCheck]",
+    "ConnectionCheck": "name: str, ok: bool, what: str, remedy: str?",
+    "Flagged": "where: str, *result: Result",
     "Error": "error: str, hint: str?, exit_code: int",
     "Event": "event: str?, commit: str",
     "Decided": "id: str, kind: str, decided: str, commit: str?",
@@ -87,7 +89,6 @@ BESIDE: dict[str, str] = {
 
 def schema() -> dict[str, Any]:
     """JSON Schema of every document, made from the tables."""
-    shapes = {**SHAPES, **BESIDE}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What gitmem prints with --json",
@@ -95,21 +96,24 @@ def schema() -> dict[str, Any]:
         " not there is null; dates are ISO 8601 in UTC.",
         "type": "object",
         "properties": {command: _union(text) for command, text in DOCUMENTS.items()},
-        "$defs": {name: _object(Notation(text).fields()) for name, text in shapes.items()},
+        "$defs": {name: _object(text) for name, text in _ROWS.items()},
     }
 
 
 def _union(text: str) -> dict[str, Any]:
-    found = [_type(Notation(part).type()) for part in text.split(" | ")]
+    parts = text.split(" | ")
+    found = [_object(part[1:-1]) if part.startswith("{") else _type(part) for part in parts]
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
-def _object(fields: Sequence[Field]) -> dict[str, Any]:
+def _object(shape: str) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
+    fields = fields_of(shape)
+    assert len(fields) == shape.count(": "), f"not all of {shape!r} is read"
     for field in fields:
-        if field.name == "*":
-            inner = _object(Notation({**SHAPES, **BESIDE}[field.type.name]).fields())
+        if field.is_included:
+            inner = _object(_ROWS[field.type])
             properties |= inner["properties"]
             required += inner["required"]
             continue
@@ -118,21 +122,22 @@ def _object(fields: Sequence[Field]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _type(type_: Type) -> dict[str, Any]:
-    if type_.items is not None and type_.is_mapping:
-        found: dict[str, Any] = {"type": "object", "additionalProperties": _type(type_.items)}
-    elif type_.items is not None:
-        found = {"type": "array", "items": _type(type_.items)}
-    elif type_.fields is not None:
-        found = _object(type_.fields)
-    elif type_.name in _PLAIN:
-        name = _PLAIN[type_.name]
-        return {} if name == "any" else {"type": [name, "null"] if type_.may_be_null else name}
+def _type(kind: str) -> dict[str, Any]:
+    may_be_null, kind = kind.endswith("?"), kind.removesuffix("?")
+    if kind in _PLAIN:
+        name = _PLAIN[kind]
+        return {} if name == "any" else {"type": [name, "null"] if may_be_null else name}
+    if kind.startswith("{"):
+        found: dict[str, Any] = {"type": "object", "additionalProperties": _type(kind[1:-1])}
+    elif kind.startswith("["):
+        found = {"type": "array", "items": _type(kind[1:-1])}
     else:
-        found = {"$ref": f"#/$defs/{type_.name}"}
-    return {"anyOf": [found, {"type": "null"}]} if type_.may_be_null else found
+        assert kind in _ROWS, kind
+        found = {"$ref": f"#/$defs/{kind}"}
+    return {"anyOf": [found, {"type": "null"}]} if may_be_null else found
 
 
+_ROWS = {**SHAPES, **BESIDE}
 _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "any": "any"}
 SCHEMA: dict[str, Any] = schema()
 _KNOWN = {
