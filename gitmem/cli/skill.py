@@ -152,7 +152,7 @@ def list_(app: App, category: str | None, stale: bool, failing: bool, prompt: bo
     app.out.paged()
     for one in found:
         use = used.of(one.name)
-        app.out.line(bold(one.title), "  ", one.description, dim("  read only") if one.is_external else "")
+        app.out.line(bold(one.title), "  ", one.description)
         if use.times:
             told = f"{count(use.times, 'use')}, {use.failed} failed, last {app.moment(use.last)}"
             app.out.line("    ", dim(told), yellow("  needs a patch") if use.is_failing else "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gitmem.shape import SHAPES, fields_of
+from gitmem.shape import Shape, read_shape, shapes
 
 PATH = Path(__file__).parents[2] / "docs/json-schema.json"
 
@@ -71,7 +71,7 @@ DOCUMENTS: dict[str, str] = {
     "config": "Settings | Setting",
     "gc": "{ran: bool, by: str?, before: Weight?, after: Weight?}",
 }
-"""The document of each command, in the notation of `gitmem.shape`."""
+"""The document of each command: shapes, or an object `{name: type}`, with the types of `gitmem/shapes.toml`."""
 
 BESIDE: dict[str, str] = {
     "Connection": "agent: str, ok: bool, checks: [ConnectionCheck]",
@@ -96,22 +96,24 @@ def schema() -> dict[str, Any]:
         " not there is null; dates are ISO 8601 in UTC.",
         "type": "object",
         "properties": {command: _union(text) for command, text in DOCUMENTS.items()},
-        "$defs": {name: _object(text) for name, text in _ROWS.items()},
+        "$defs": {name: _object(row) for name, row in _ROWS.items()},
     }
 
 
 def _union(text: str) -> dict[str, Any]:
     parts = text.split(" | ")
-    found = [_object(part[1:-1]) if part.startswith("{") else _type(part) for part in parts]
+    found = [_object(_row(part[1:-1])) if part.startswith("{") else _type(part) for part in parts]
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
-def _object(shape: str) -> dict[str, Any]:
+def _row(text: str) -> Shape:
+    return read_shape(dict(part.split(": ") for part in text.split(", ")))
+
+
+def _object(shape: Shape) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
-    fields = fields_of(shape)
-    assert len(fields) == shape.count(": "), f"not all of {shape!r} is read"
-    for field in fields:
+    for field in shape:
         if field.is_included:
             inner = _object(_ROWS[field.type])
             properties |= inner["properties"]
@@ -137,7 +139,7 @@ def _type(kind: str) -> dict[str, Any]:
     return {"anyOf": [found, {"type": "null"}]} if may_be_null else found
 
 
-_ROWS = {**SHAPES, **BESIDE}
+_ROWS = {**shapes(), **{name: _row(text) for name, text in BESIDE.items()}}
 _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "any": "any"}
 SCHEMA: dict[str, Any] = schema()
 _KNOWN = {

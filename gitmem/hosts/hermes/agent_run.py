@@ -209,12 +209,12 @@ class AgentRun:
 
     # Turns
 
-    def turn_begins(self, message: str) -> None:
+    def on_turn_start(self, message: str) -> None:
         if (model := self._agent.model) and model != self.session.model:
             self.session = replace(self.session, model=model)
         self._drive(self.session, lambda driver: driver.said(message))
 
-    def turn_ended(self, user: str, assistant: str, session_id: str, messages: Sequence[Any] | None) -> None:
+    def sync_turn(self, user: str, assistant: str, session_id: str, messages: Sequence[Any] | None) -> None:
         """Journal what is new of the conversation; the worker commits it."""
         session = self.session
         if session_id and session_id != session.id:  # it ended before a switch and is reported after it
@@ -231,12 +231,13 @@ class AgentRun:
         self._drive(session, record)
         self.flush_soon("turn")
 
-    def memory_written(self, action: str, target: str, content: str, metadata: Mapping[str, Any]) -> None:
+    def on_memory_write(
+        self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
+    ) -> None:
         """The host's memory tool wrote its file: note who and why; the file itself says what."""
-        old = str(metadata.get("old_text") or "")
         self._drive(
             self.session,
-            lambda driver: attribution.note_write(driver, action, target, content, old, metadata),
+            lambda driver: attribution.note_write(driver, action, target, content, dict(metadata or {})),
         )
         self.worker.soon("compare", self.compare)
 
@@ -258,8 +259,8 @@ class AgentRun:
         if entries and not self.closed:  # the last commit is behind it on the worker
             self.worker.do(lambda: self.driver(session).showed(entries))
 
-    def delegated(self, task: str, result: str, child_session: str) -> None:
-        self._drive(self.session, lambda driver: driver.delegated(task, result, child_session))
+    def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **_: Any) -> None:
+        self._drive(self.session, lambda driver: driver.delegated(task, result, child_session_id))
 
     def prefetch_soon(self, query: str) -> None:
         """Behind the commit of the turn, so that the index is brought up to it."""
@@ -267,7 +268,7 @@ class AgentRun:
 
     # Compaction and other sessions
 
-    def before_compression(self, messages: Sequence[Any]) -> str:
+    def on_pre_compress(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
         session, copied = self.session, messages_in(messages)
         self._drive(session, lambda driver: self._note_skills(driver, driver.called(copied), _begun(driver)))
@@ -302,12 +303,23 @@ class AgentRun:
         driver.resume()
         return driver.facts.compress(messages)
 
-    def switched(self, new_session: str, *, parent: str, reset: bool, rewound: bool, reason: str) -> None:
+    def on_session_switch(
+        self,
+        new_session_id: str,
+        *,
+        parent_session_id: str = "",
+        reset: bool = False,
+        rewound: bool = False,
+        reason: str = "",
+        **_: Any,
+    ) -> None:
         """The agent goes on under another id, or under the same one with another conversation."""
+        if not new_session_id:
+            return
         session = self.session
         self._drive(session, lambda driver: driver.conversation_was_cut())
-        self._prefetcher.switch(new_session)
-        if new_session == session.id:
+        self._prefetcher.switch(new_session_id)
+        if new_session_id == session.id:
             if rewound:
                 self._drive(session, lambda driver: driver.was_rewound())
             elif reason == "compression":
@@ -316,7 +328,7 @@ class AgentRun:
         # A new or a resumed conversation does not descend from the one that the user left.
         follows = reason in ("branch", "compression") or (not reason and not reset)
         self.session = replace(
-            session, id=new_session, parent=parent if follows else "", title="", started=""
+            session, id=new_session_id, parent=parent_session_id if follows else "", title="", started=""
         )
         if follows:
             self._drive(self.session, lambda driver: driver.goes_on_from(session.id))
@@ -331,7 +343,7 @@ class AgentRun:
         self.worker.do(close)
         self.worker.soon("prompt", self._prompt_was_built)
 
-    def session_ends(self, messages: Sequence[Any]) -> None:
+    def on_session_end(self, messages: Sequence[Any]) -> None:
         """Not the end: it comes at every compaction, and before the last turn is reported. So it only commits."""
         self._drive(self.session, lambda driver: driver.heard(messages))
         self.flush_soon("session-end")

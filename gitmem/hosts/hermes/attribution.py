@@ -35,11 +35,12 @@ _BY = "by "
 
 
 def note_write(
-    session: Session, action: str, target: str, content: str, old_text: str, metadata: Mapping[str, object]
+    session: Session, action: str, target: str, content: str, metadata: Mapping[str, object]
 ) -> None:
     """A write of the memory tool, with what the host says of it; it belongs to the newest open turn."""
     known = {"action": action, "target": target, **_known(_said_by(metadata, session.origin()))}
-    session.buffer.note(WRITE[1:], {"content": content, "old_text": old_text}, known=known)
+    words = {"content": content, "old_text": str(metadata.get("old_text") or "")}
+    session.buffer.note(WRITE[1:], words, known=known)
 
 
 def note_skill(session: Session, skill: str, content: str, begun: str, turn: str) -> None:

@@ -36,6 +36,16 @@ def _host_class() -> type:
     return found if isinstance(found, type) else MemoryProvider
 
 
+def _of_the_run(hook: str) -> Callable[..., Any]:
+    """A hook that the run of the main agent has; it does nothing before, after, and for an agent that only reads."""
+
+    def call(provider: GitMemProvider, *args: Any, **kwargs: Any) -> Any:
+        run = provider._running()
+        return getattr(run, hook)(*args, **kwargs) if run else None
+
+    return call
+
+
 class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known only where it runs
     """Versioned memory for one agent. Every hook works, and does nothing, where `initialize` failed."""
 
@@ -156,7 +166,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     def on_turn_start(self, turn_number: int, message: str, **_: Any) -> None:  # noqa: ARG002 (the host's signature)
         if run := self._running():
-            run.turn_begins(message)
+            run.on_turn_start(message)
             self._messages.speak()
 
     def sync_turn(
@@ -169,44 +179,19 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
     ) -> None:
         """A turn is over; also one that is told when the session has ended already."""
         if self._run is not None:
-            self._run.turn_ended(user_content, assistant_content, session_id, messages)
+            self._run.sync_turn(user_content, assistant_content, session_id, messages)
 
-    def on_memory_write(
-        self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
-    ) -> None:
-        if run := self._running():
-            run.memory_written(action, target, content, dict(metadata or {}))
-
-    def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **_: Any) -> None:
-        if run := self._running():
-            run.delegated(task, result, child_session_id)
+    on_memory_write = _of_the_run("on_memory_write")
+    on_delegation = _of_the_run("on_delegation")
+    on_session_end = _of_the_run("on_session_end")
+    on_session_switch = _of_the_run("on_session_switch")
 
     def on_pre_compress(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
         run = self._running()
-        told = run.before_compression(messages) if run else ""
+        told = run.on_pre_compress(messages) if run else ""
         self._is_stale = True  # entries of this session may be in the next prompt
         return told
-
-    def on_session_end(self, messages: Sequence[Any]) -> None:
-        if run := self._running():
-            run.session_ends(messages)
-
-    def on_session_switch(
-        self,
-        new_session_id: str,
-        *,
-        parent_session_id: str = "",
-        reset: bool = False,
-        rewound: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        """The agent goes on under another id, or under the same one with another conversation."""
-        run, reason = self._running(), str(kwargs.get("reason") or "")
-        if run and new_session_id:
-            run.switched(
-                new_session_id, parent=parent_session_id, reset=reset, rewound=rewound, reason=reason
-            )
 
     # Tools
 

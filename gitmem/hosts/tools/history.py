@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from gitmem import dates
 from gitmem.errors import UnknownRevision, UsageError
 from gitmem.git.commit_graph import walk
-from gitmem.hosts.tools.changes import told
 from gitmem.hosts.tools.reading import marked_entry
 from gitmem.hosts.tools.table import MOST
-from gitmem.hosts.tools.text import flat, line
+from gitmem.hosts.tools.text import flat, knowledge, line
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.gate.egress import GONE, Egress
 from gitmem.memory.history.story import Chapter, chapters
@@ -69,7 +68,7 @@ def _overview(call: ToolArguments, found: Iterable[Chapter], limit: int, path: s
     """Chapters in the words that hold now; one of which none holds says nothing."""
     egress = call.egress()
     for chapter in islice(found, _FARTHEST):
-        lines = list(told(egress, (one for one in chapter.diff if _is_below(one, path))))
+        lines = list(knowledge(egress, (one for one in chapter.diff if _is_below(one, path))))
         if not lines:
             continue
         yield _heading(call, chapter, egress)
@@ -182,7 +181,7 @@ def diff(call: ToolArguments) -> Lines:
         found = call.memory.diff(session=session, path=path)
     else:
         found = call.memory.diff(call.text("a") or _yesterday(call), call.text("b"), path=path)
-    lines = list(told(egress, found))
+    lines = list(knowledge(egress, found))
     shown = lines[: call.limit(MOST)]
     if not call.given.keys() - {"limit"}:
         shown = [shortened(one, _WORDS) for one in shown]
@@ -231,7 +230,7 @@ def undo(call: ToolArguments) -> Lines:
     if is_confirmed:
         gone = "Taken back" if done.published is not None else "Nothing was left to take back"
         return [f"{gone}: {many}{kept}. The user brings it back with `gitmem undo`."]
-    lines = list(told(call.egress(), done.changes))
+    lines = list(knowledge(call.egress(), done.changes))
     return [
         f"This would take back {many}{kept}:",
         *lines[:MOST],

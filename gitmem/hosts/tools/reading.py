@@ -9,12 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import UnknownRevision, UsageError
-from gitmem.hosts.tools.changes import is_knowledge, learned_in
-from gitmem.hosts.tools.text import flat, in_pieces, line, marked
+from gitmem.hosts.tools.text import flat, in_pieces, is_knowledge, knowledge, line, marked
 from gitmem.index.filters import Filters
 from gitmem.memory.find.recall import MOST_SESSIONS, About, Line, Recall
 from gitmem.memory.find.search import Hit, Search
 from gitmem.memory.gate.egress import Egress, worth
+from gitmem.memory.history.log import History, LogFilter
 from gitmem.memory.ids import event_meant
 from gitmem.okf import layout
 from gitmem.okf.entries import CONCEPT, EntryKey
@@ -232,7 +232,9 @@ def _lines_of(call: ToolArguments, session: str, around: str) -> Iterator[str]:
 
 def _content(call: ToolArguments, about: About) -> list[str]:
     """A few of the things that a session learned, else how it began; nothing for one that only looked."""
-    told = learned_in(call, about.session)
+    history = call.memory.part(History)
+    commits = [entry.commit for entry in history.log(LogFilter(session=(about.session,)))]
+    told = list(knowledge(call.egress(), history.knowledge_of(commits)))
     if not told:
         said = call.memory.read_session(about.session).lines[:1]
         return [f"  {shortened(_words(one), _BEGINNING)}" for one in said]

@@ -8,7 +8,6 @@ from gitmem.errors import UsageError
 from gitmem.hosts.tools.table import LONGEST, MOST
 from gitmem.hosts.tools.text import in_pieces, line
 from gitmem.memory.gate.egress import FLAGGED, GONE, Egress
-from gitmem.memory.gate.skill_guard import judge_external
 from gitmem.okf.entries import CONCEPT
 from gitmem.world import platform_name
 
@@ -38,15 +37,13 @@ def skills(call: ToolArguments) -> Lines:
 
 def _read(call: ToolArguments, name: str, file: str) -> Lines:
     view = call.memory.skills.view(name, file)
-    egress, path = Egress(call.memory), f"skills/{view.skill.name}/{view.file}"
-    if not view.skill.is_external:
-        path = f"{view.skill.root}/{view.file}"
-        call.session.showed([(path, CONCEPT)])
+    egress, path = Egress(call.memory), f"{view.skill.root}/{view.file}"
+    call.session.showed([(path, CONCEPT)])
     text = _shown(egress, view, path)
     start = max(0, int(call.given.get("offset") or 0))
     part = text[start : start + LONGEST]
     end = start + len(part)
-    source = "" if view.skill.is_external else egress.came_from(path, CONCEPT)
+    source = egress.came_from(path, CONCEPT)
     mark = f"unconfirmed: it came from {source}" if source else ""
     return [
         line(egress.name(view.skill.title), view.file, mark),
@@ -59,11 +56,7 @@ def _read(call: ToolArguments, name: str, file: str) -> Lines:
 def _shown(egress: Egress, view: SkillView, path: str) -> str:
     if not view.is_text:
         return f"(not text, {view.size:,} bytes)"
-    if view.skill.is_external:
-        is_fine = judge_external(path, view.text.encode()) != "dangerous"
-    else:
-        is_fine = egress.is_harmless(view.text, path)
-    return (egress.clean(view.text) or GONE) if is_fine else FLAGGED
+    return (egress.clean(view.text) or GONE) if egress.is_harmless(view.text, path) else FLAGGED
 
 
 def manage(call: ToolArguments) -> Lines:

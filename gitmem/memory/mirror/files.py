@@ -18,7 +18,7 @@ from gitmem.memory.gate.skill_guard import SkillGuard, text_of
 from gitmem.memory.mirror.mirror import Looked, Mirror, agreed, conflicts, incoming, outgoing, stamp, texts_in
 from gitmem.memory.retraction import retracted_units
 from gitmem.memory.skills.catalog import Catalog
-from gitmem.memory.skills.directory import files_below, is_looked_into
+from gitmem.memory.skills.directory import files_below, skills_below
 from gitmem.notices import Notice
 from gitmem.okf import paths
 from gitmem.okf.files import open_file
@@ -190,10 +190,12 @@ class SkillDirectory(Mirror):
         files: dict[str, str] = {}
         alone: set[str] = set()
         foreign = self._foreign()
-        for skill, directory in _roots(self._top):
+        for category, directory in skills_below(self._top):
+            name = os.path.basename(directory)
+            skill = f"{category}/{name}" if category else name
             inside = self._inside(skill)
-            names = [] if skill in foreign or os.path.basename(skill) in foreign else list(_below(directory))
-            if not 0 < len(names) <= _MOST_FILES or skill == ".":
+            names = [] if skill in foreign or name in foreign else list(_below(directory))
+            if not 0 < len(names) <= _MOST_FILES:
                 alone.add(inside)
                 continue
             files |= {f"{inside}/{name}": os.path.join(directory, *name.split("/")) for name in names}
@@ -229,15 +231,6 @@ class SkillDirectory(Mirror):
             self._bundle.report(Notice("skill-file-unwritable", path, str(error.strerror)))
             return False
         return True
-
-
-def _roots(top: str) -> Iterator[tuple[str, str]]:
-    """Directories that hold a SKILL.md; what lies below one belongs to it."""
-    for directory, below, names in os.walk(top):
-        below[:] = sorted(filter(is_looked_into, below))
-        if SKILL_FILE in names:
-            below[:] = []
-            yield os.path.relpath(directory, top).replace(os.sep, "/"), directory
 
 
 def _below(directory: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ def read_skill(directory: str) -> dict[str, bytes]:
     return files
 
 
-def is_looked_into(name: str) -> bool:
+def _is_looked_into(name: str) -> bool:
     """Return whether a directory of that name may hold skills or their files."""
     return not name.startswith(".") and name not in LEFT_OUT
 
@@ -36,7 +36,7 @@ def is_looked_into(name: str) -> bool:
 def skills_below(top: str) -> Iterator[tuple[str, str]]:
     """The category and the directory of each skill below a directory; what lies below one belongs to it."""
     for directory, below, names in os.walk(top):
-        below[:] = sorted(filter(is_looked_into, below))
+        below[:] = sorted(filter(_is_looked_into, below))
         if SKILL_FILE in names and directory != top:
             below[:] = []
             category = os.path.relpath(os.path.dirname(directory), top).replace(os.sep, "/")
@@ -46,7 +46,7 @@ def skills_below(top: str) -> Iterator[tuple[str, str]]:
 def files_below(directory: str, *, strict: bool = True) -> Iterator[str]:
     """The files below a directory, without hidden ones; a link is left out, or with `strict` an error."""
     for current, below, names in os.walk(directory):
-        below[:] = sorted(filter(is_looked_into, below))
+        below[:] = sorted(filter(_is_looked_into, below))
         for name in [*below, *sorted(names)]:
             full = os.path.join(current, name)
             inside = os.path.relpath(full, directory).replace(os.sep, "/")
