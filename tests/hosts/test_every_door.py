@@ -191,7 +191,6 @@ def test_every_tool_that_writes_has_its_doors() -> None:
 
 
 _TAKES_NO_TEXT = {
-    "AgentSession.has_tool": "It asks for a name.",
     "MemoryManager.add_provider": "Another memory, with doors of its own.",
     "MemoryManager.has_tool": "It asks for a name.",
     "MemoryManager.note": "A warning for the program.",
