@@ -1,19 +1,20 @@
 """§ files: the curated store, its archive and the user profile.
 
 The body is the texts joined by a line with `§`, as Hermes writes it, and a final newline; the front matter lists when each
-text came and what it replaced. The body decides what is there, the list only adds to it: an edit of the body
-alone is enough. A markdown list that a person writes is an entry for each item; the list says which bullet it has and
-how many line ends are before it (`gap`), and the body keeps both.
+text was added and what it replaced. The body decides what is there, the list only adds to it: an edit of the body
+alone is enough. A markdown list that a person writes is an entry for each item; `lead` has the characters before an entry,
+its bullet included, where that is not the line with `§` alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 from gitmem.errors import BrokenConcept, InvalidContent
 from gitmem.okf import frontmatter, layout, timestamps
@@ -28,10 +29,8 @@ _MARK = "§"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NEXT_FACT = re.compile(r"\n(?=\S)")
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)]) +(?=\S)")
-_HEADING = re.compile(r"#{1,6} ")
-_LAYOUT = ("bullet", "gap")
-_WIDEST = 9
-"""Line ends before an entry of a page of lists, at most."""
+_LEAD = re.compile(r"\s*(?:\n[^\S\n]*§[^\S\n]*\n\s*)?(?:(?:[-*+]|\d{1,3}[.)]) +)?")
+_LONGEST_LEAD = 40
 _OWN_KEYS = ("h", "at", "replaces")
 # A place is a timestamp, with letters behind it where an entry stands behind one whose clock is ahead.
 _LONGEST_PLACE = 64
@@ -121,33 +120,39 @@ class CuratedFile:
 
     def as_concept(self) -> Concept:
         """The file as a concept, with list and body in step."""
-        listing = [_listing(entry) for entry in self.entries]
+        known = self.concept.body
         # The final newline is for a line that a shell adds; hosts strip it.
-        concept = replace(self.concept, closing="---\n").with_body(
-            self._body() + "\n" if self.entries else ""
-        )
-        return concept.with_meta(entries=listing)
+        begin, end = known[: -len(known.lstrip("\n")) or None], known[len(known.rstrip("\n")) :] or "\n"
+        body = f"{begin}{self._body()}{end}" if self.entries else ""
+        concept = replace(self.concept, closing="---\n").with_body(body)
+        return concept.with_meta(entries=[_listing(entry) for entry in self.entries])
 
     def _body(self) -> str:
-        """The texts as they are written here: a list and what is on its page below each other, anything else between `§`."""
-        parts: list[str] = []
-        was = ""
-        for entry in self.entries:
-            bullet = _bullet_of(entry)
-            if parts:
-                parts.append("\n" * _gap_of(entry) or ("\n" if bullet and was else DELIMITER))
-            parts.append(bullet + entry.text)
-            was = bullet
-        return "".join(parts)
+        """The texts as they are written here, each behind its lead."""
+        return "".join(
+            _lead_of(entry, is_first=not number) + entry.text for number, entry in enumerate(self.entries)
+        )
 
     def _readable(self) -> CuratedFile:
-        """The file, where its body is read back as these entries; else without the gaps of its lists."""
-        if not any(map(_gap_of, self.entries)):
-            return self
+        """The file, where its body is read back as these entries; one that is not gets lines with `§` around it."""
         listed = {entry.key.id: _listing(entry) for entry in self.entries}
-        if tuple(_entries(self._body(), listed)) == self.entries:
-            return self
-        return replace(self, entries=tuple(_laid_out(one, _bullet_of(one)) for one in self.entries))
+        file = self
+        for with_below in (False, True):
+            if not any("lead" in entry.extra for entry in file.entries):
+                break
+            found = tuple(_entries(file._body(), listed))
+            if found == file.entries:
+                return file
+            names = {entry.key for entry in found}
+            lost = [False, *(entry.key not in names for entry in file.entries), False]
+            apart = (
+                _led(entry, "" if is_lost else _bullet_of(entry))
+                if (is_lost and (above or not below)) or (above and with_below)
+                else entry
+                for entry, above, is_lost, below in zip(file.entries, lost, lost[1:], lost[2:], strict=False)
+            )
+            file = replace(file, entries=tuple(apart))
+        return replace(self, entries=tuple(_led(entry, "") for entry in self.entries))
 
     def get(self, hash: str) -> Entry | None:  # noqa: A002 - the design's word
         """The entry with that hash, if it is here."""
@@ -186,9 +191,9 @@ class CuratedFile:
         entry = _made(new_text, self.next_at(at), old_hash, extra)
         if entry.key.id == old_hash:
             return self
-        entry = _at_place(_laid_out(entry, _bullet_of(old), _gap_of(old)), place_of(old))
-        kept = self.with_entries(one for one in self.entries if one.key.id != old_hash)
-        return kept if kept.get(entry.key.id) else kept.with_entries((*kept.entries, entry))
+        entry = _at_place(_led(entry, str(old.extra.get("lead", ""))), place_of(old))
+        kept = [one for one in self.entries if one.key.id != old_hash]
+        return self.with_entries(kept if self.get(entry.key.id) else [*kept, entry])
 
     def remove(self, hash: str) -> CuratedFile:  # noqa: A002 - the design's word
         """The file without that entry; the same file when it is not here."""
@@ -196,9 +201,9 @@ class CuratedFile:
         if number < 0:
             return self
         gone, (below, *more) = self.entries[number], (*self.entries[number + 1 :], None)
-        if below is not None and _gap_of(below):  # the line of the entry goes, and none beside it
-            wide = max(_gap_of(gone), _gap_of(below)) if _gap_of(gone) else 0
-            below = _laid_out(below, _bullet_of(below), wide)
+        if below is not None and "lead" in below.extra:  # the line of the entry goes, and none beside it
+            leads = [_lead_of(one, is_first=False).removesuffix(_bullet_of(one)) for one in (gone, below)]
+            below = _led(below, max(leads, key=lambda lead: (_MARK in lead, len(lead))) + _bullet_of(below))
         return self.with_entries(one for one in (*self.entries[:number], below, *more) if one is not None)
 
     def with_entries(self, entries: Iterable[Entry]) -> CuratedFile:
@@ -213,15 +218,12 @@ class CuratedFile:
         first, *others = sorted(found.values(), key=_canonical) or (None,)
         if first is None:
             return replace(self, entries=())
-        return replace(self, entries=(_laid_out(first, _bullet_of(first)), *others))._readable()
+        return replace(self, entries=(_led(first, _bullet_of(first)), *others))._readable()
 
     def with_text(self, text: str) -> CuratedFile:
         """The file with another body, as a host or an editor wrote it; known texts keep their ages."""
         listed = {entry.key.id: _listing(entry) for entry in self.entries}
-        # One entry alone that holds \r\n looks like the file of an editor; if it is known, it is not.
-        known = entry_hash(text) in listed
-        body = text if known else frontmatter.plain_newlines(text)
-        return replace(self, entries=tuple(_entries(body, listed)))
+        return replace(self, entries=tuple(_entries(frontmatter.plain_newlines(text), listed)))
 
     def taken_in(self, old: CuratedFile | None, at: str) -> CuratedFile:
         """The file as found, made ours: entries without an age get one, and what they replaced in `old`.
@@ -253,6 +255,8 @@ class CuratedFile:
                 at=timestamps.later(stamp, step),
                 replaces=replaced.get(number, known[number].replaces),
             )
+        if any("lead" in entry.extra for entry in known):
+            _stay(known, frozenset(fresh))
         return self.with_entries(known)
 
 
@@ -266,32 +270,76 @@ def _parsed(data: bytes, path: str) -> CuratedFile:
 
 
 def _parted(entries: Sequence[Entry], last: Entry | None) -> list[Entry]:
-    """The entries, where the last one is what was last before with lines added: that one, and a text for each line.
+    """The entries, with one for each line that was added behind the last one of before.
 
     A line that is indented belongs to the one above it.
     """
     *others, end = entries or (None,)
-    if last is None or end is None or not end.text.startswith(last.text + "\n"):
+    if last is None or end is None:
         return list(entries)
-    added = _NEXT_FACT.split(end.text[len(last.text) + 1 :])
-    texts = (last.text, *(text.strip() for text in added))
-    return [
-        *(entry for entry in others if entry is not None),
-        *(Entry(EntryKey(_MARK, entry_hash(text)), text) for text in texts if text),
-    ]
+    if end.text.startswith(last.text + "\n"):
+        texts = [last.text, *_NEXT_FACT.split(end.text[len(last.text) + 1 :])]
+    elif others and others[-1] == last and end.extra.get("lead") == "\n":
+        texts = _NEXT_FACT.split(end.text)
+    else:
+        return list(entries)
+    made = [Entry(EntryKey(_MARK, entry_hash(text)), text.strip()) for text in texts if text.strip()]
+    return [*(one for one in others if one is not None), replace(made[0], extra=end.extra), *made[1:]]
 
 
-def split_texts(body: str) -> Iterator[str]:
-    """The texts of a § body, stripped, without the blank ones; a line with only `§` separates them."""
-    lines: list[str] = []
+def _stay(entries: list[Entry], fresh: Collection[int]) -> None:
+    """Give the entries of a page of lists places in the order in which a person left them."""
+    below = [""]
+    for number in range(len(entries) - 1, 0, -1):
+        below.append(below[-1] if number in fresh else place_of(entries[number]))
+    above: Entry | None = None
+    for number, entry in enumerate(entries):
+        low, high = place_of(above) if above else "", below.pop()
+        is_behind = above is not None and _canonical(entry) < _canonical(above)
+        if is_behind or (number in fresh and low < high <= place_of(entry)):
+            entries[number] = _at_place(entry, _place_between(low, high))
+        above = entries[number]
+
+
+def _place_between(low: str, high: str) -> str:
+    """A place behind one and, where there is room, before another."""
+    place = (low or timestamps.later(high[:24], -1)) + _BEHIND
+    while low < high <= place and len(place) < _LONGEST_PLACE:
+        place = place[:-1] + "a" + _BEHIND
+    return place
+
+
+class _Span(NamedTuple):
+    """A part of a body: where its bullet begins, and from where to where its text is."""
+
+    begin: int
+    start: int
+    end: int
+
+
+def _blocks(body: str) -> Iterator[list[_Span]]:
+    """Yield what is between lines with only `§`: the items of its lists, and the texts around them."""
+    block: list[_Span] = []
+    at = 0
     for line in (*body.split("\n"), _MARK):
-        if line.strip() != _MARK:
-            lines.append(line)
-            continue
-        text = "\n".join(lines).strip()
-        lines.clear()
-        if text:
-            yield text
+        if line.strip() == _MARK:
+            if block:
+                yield block
+            block = []
+        elif said := line.strip():
+            bullet = _BULLET.match(line if block else said)
+            end = at + len(line.rstrip())
+            if block and not bullet and (line[0].isspace() or block[-1].begin == block[-1].start):
+                block[-1] = block[-1]._replace(end=end)
+            else:
+                begin = at + len(line) - len(line.lstrip())
+                block.append(_Span(begin, begin + (bullet.end() if bullet else 0), end))
+        at += len(line) + 1
+
+
+def split_texts(body: str) -> list[str]:
+    """The texts of a § body, stripped, without the blank ones; a line with only `§` separates them."""
+    return [body[block[0].begin : block[-1].end] for block in _blocks(body)]
 
 
 def check_text(text: str) -> str:
@@ -318,88 +366,60 @@ def _made(text: str, at: str, replaces: str, extra: Mapping[str, object]) -> Ent
 
 
 def _entries(body: str, listed: Mapping[str, Mapping[str, object]]) -> Iterator[Entry]:
-    """The entries of a body with what the list says of them; of equal ones the first."""
+    """The entries of a body with what the list says of them; of equal ones the first.
+
+    A block of which the list knows a part, and not the whole, is a page of lists.
+    """
     seen: set[str] = set()
-    for gap, bullet, text in (part for block in split_texts(body) for part in _parts(block, listed)):
-        name = entry_hash(text)
-        if name in seen:
-            continue
-        seen.add(name)
-        yield _laid_out(entry_of(name, text, listed.get(name, {})), bullet, gap)
-
-
-def _parts(block: str, listed: Mapping[str, Mapping[str, object]]) -> list[tuple[int, str, str]]:
-    """A block as gaps, bullets and texts: what the front matter knows as a list and its page, else one text."""
-    parts = _split(block)
-    items = [listed.get(entry_hash(text), {}) for _, _, text in parts]
-    if entry_hash(block) in listed or not any("bullet" in item or "gap" in item for item in items):
-        return [(0, "", block)]
-    has_gaps = any("gap" in item for item in items) or any(
-        gap > 1 or _HEADING.match(text) for gap, _, text in parts
-    )
-    return [
-        (gap if has_gaps else 0, bullet, one)
-        for (wide, bullet, text), item in zip(parts, items, strict=True)
-        # Lines that a shell added below a list are facts of their own.
-        for gap, one in (
-            [(wide, text)]
-            if bullet or item
-            else [(wide or 1, line.strip()) for line in _NEXT_FACT.split(text)]
-        )
-    ]
-
-
-def _split(text: str) -> list[tuple[int, str, str]]:
-    """The items of the lists of a text, and the texts around them, each with the line ends before it and its bullet."""
-    parts: list[tuple[int, str, str]] = []
-    blank = 0
-    for line in text.split("\n"):
-        bullet = found.group() if (found := _BULLET.match(line)) else ""
-        if parts and not line.strip():
-            blank += 1
-        elif parts and not bullet and (line[0].isspace() or not parts[-1][1]):
-            gap, above, said = parts[-1]
-            parts[-1] = gap, above, said + "\n" * (blank + 1) + line
-            blank = 0
-        else:
-            parts.append((min(blank + 1, _WIDEST) if parts else 0, bullet, line[len(bullet) :]))
-            blank = 0
-    return [(gap, bullet, said.strip()) for gap, bullet, said in parts]
+    position = 0
+    for block in _blocks(body):
+        whole = _Span(block[0].begin, block[0].begin, block[-1].end)
+        parts, names = [whole], [entry_hash(body[whole.start : whole.end])]
+        if names[0] not in listed and (len(block) > 1 or block[0] != whole):
+            inner = [entry_hash(body[part.start : part.end]) for part in block]
+            if not listed.keys().isdisjoint(inner):
+                parts, names = block, inner
+        for part, name in zip(parts, names, strict=True):
+            if name not in seen:
+                seen.add(name)
+                entry = entry_of(name, body[part.start : part.end], listed.get(name, {}))
+                yield _led(entry, body[position : part.start])
+            position = part.end
 
 
 def _itemised(entry: Entry) -> list[Entry]:
     """The items of an entry that has a list in it, and the texts around them; else the entry."""
-    parts = _split(entry.text)
-    items = sum(1 for _, bullet, _ in parts if bullet)
+    (parts,) = _blocks(entry.text)
+    items = sum(1 for part in parts if part.begin < part.start)
     if not items or (items == 1 and len(parts) > 1):
         return [entry]
-    has_gaps = any(gap > 1 or not bullet for gap, bullet, _ in parts)
-    return [
-        _laid_out(Entry(EntryKey(_MARK, entry_hash(text)), text), bullet, gap if has_gaps else 0)
-        for gap, bullet, text in parts
-    ]
+    made, position, lead = [], 0, str(entry.extra.get("lead", ""))
+    for part in parts:
+        text = entry.text[part.start : part.end]
+        made.append(
+            _led(Entry(EntryKey(_MARK, entry_hash(text)), text), lead + entry.text[position : part.start])
+        )
+        position, lead = part.end, ""
+    return made
 
 
-def _laid_out(entry: Entry, bullet: str, gap: int = 0) -> Entry:
-    """The entry with this bullet and gap, and no other."""
-    extra = {key: value for key, value in entry.extra.items() if key not in _LAYOUT}
-    return replace(
-        entry, extra={**extra, **({"bullet": bullet} if bullet else {}), **({"gap": gap} if gap else {})}
-    )
+def _led(entry: Entry, lead: str) -> Entry:
+    """The entry with this before it in the body; with nothing it stands alone, between lines with `§`."""
+    extra = {key: value for key, value in entry.extra.items() if key != "lead"}
+    return replace(entry, extra=extra if lead in ("", DELIMITER) else {**extra, "lead": lead})
+
+
+def _lead_of(entry: Entry, *, is_first: bool) -> str:
+    """The characters before an entry in the body."""
+    lead = entry.extra.get("lead")
+    if not isinstance(lead, str) or len(lead) > _LONGEST_LEAD or not _LEAD.fullmatch(lead):
+        lead = ""
+    bullet = lead.rpartition("\n")[2].lstrip()
+    return bullet if is_first else lead if "\n" in lead else DELIMITER + bullet
 
 
 def _bullet_of(entry: Entry) -> str:
-    """The bullet that an entry has in the body; none where the file could not be read back with it."""
-    bullet = entry.extra.get("bullet")
-    if not isinstance(bullet, str) or _split(bullet + entry.text) != [(0, bullet, entry.text)]:
-        return ""
-    return bullet
-
-
-def _gap_of(entry: Entry) -> int:
-    """The line ends between an entry of a page of lists and the one above it; 0 where it is not on one."""
-    gap = entry.extra.get("gap")
-    return gap if type(gap) is int and 0 < gap <= _WIDEST else 0
+    return _lead_of(entry, is_first=True)
 
 
 def entry_of(name: str, text: str, item: Mapping[str, object]) -> Entry:
@@ -465,7 +485,7 @@ def _older(entry: Entry, old: Entry | None) -> Entry:
         entry,
         at=entry.at or old.at,
         replaces=entry.replaces or old.replaces,
-        extra={**_laid_out(old, "").extra, **entry.extra},
+        extra={**_led(old, "").extra, **entry.extra},
     )
 
 
