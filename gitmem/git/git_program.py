@@ -60,7 +60,7 @@ def run(
 
     No file that it writes grows beyond `largest` bytes, whatever the server sends.
     """
-    if largest and os.path.exists(_LIMITED[0]):
+    if largest:
         words = [*_LIMITED, str(largest // 512), *words]
     # A session of its own: git starts ssh and others, which must end with it.
     with subprocess.Popen(

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from gitmem.errors import BundleUnusable, InvalidContent, UnknownRevision
 from gitmem.files import disk_error, read_file
+from gitmem.git import git_program
 from gitmem.git.remote_address import check_url
 from gitmem.git.repository import Repository
 from gitmem.world import World
-
-if TYPE_CHECKING:
-    from dulwich.config import ConfigFile
 
 CONFIGURATION = """[core]
 	repositoryformatversion = 0
@@ -63,7 +61,7 @@ _SAME = {
     "true": frozenset({"true", "yes", "on", "1"}),
     "false": frozenset({"false", "no", "off", "0", ""}),
 }
-_DRIVER = (b"merge", b"gitmem")
+_PATIENCE = 10.0
 
 Mode = Literal["both", "pull-only", "push-only"]
 MODES: tuple[Mode, ...] = ("both", "pull-only", "push-only")
@@ -93,13 +91,10 @@ def unsafe_settings(repository: Repository) -> list[UnsafeSetting]:
 
 
 def set_values(repository: Repository, values: Mapping[str, str]) -> None:
-    """Set values at the end of the configuration, where they outrank those before; the rest stays as it is written."""
-    text = (read_file(_path(repository)) or b"").decode("utf-8", "surrogateescape")
-    lines = ["" if not text or text.endswith("\n") else "\n"]
+    """Set values in sections without a name of their own."""
     for key, value in values.items():
         section, _, name = key.partition(".")
-        lines.append(f"[{section}]\n\t{name} = {value}\n")
-    _write(repository, "config", text + "".join(lines))
+        _change(repository, section, {name: value})
 
 
 def make_safe(repository: Repository) -> None:
@@ -114,15 +109,14 @@ def setting(repository: Repository, name: str) -> str:
 
 
 def hooks_path(repository: Repository, world: World) -> str:
-    """The directory outside the repository in which git looks for hooks, by its settings or the user's; empty where
-    it looks inside.
-    """
-    found = _values(_path(repository)).get("core.hookspath")
-    for path in _files_of_user(world) if found is None else ():
-        try:
-            found = _values(path, includes=True).get("core.hookspath", found)
-        except BundleUnusable:  # the user's own file, which git refuses by itself
-            continue
+    """The directory outside the repository in which git looks for hooks; empty where it looks inside, or is missing."""
+    words = git_program.command("config", "--get-all", "core.hooksPath", git_dir=repository.git_dir)
+    env = {**git_program.environment(world.env), "HOME": world.home}
+    try:
+        done = git_program.run(words, env=env, seconds=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = "".join(done.stdout.decode("utf-8", "replace").splitlines()[:-1][-1:])  # the last is of our call
     if not found:
         return ""
     place = os.path.join(repository.root, world.home + found[1:] if found.startswith("~/") else found)
@@ -130,25 +124,12 @@ def hooks_path(repository: Repository, world: World) -> str:
     return "" if os.path.realpath(place) == os.path.realpath(ours) else found
 
 
-def _files_of_user(world: World) -> list[str]:
-    """The files of git's configuration that hold for this user everywhere; a later one outranks those before it."""
-    own = world.env.get("GIT_CONFIG_GLOBAL")
-    system = [] if world.env.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
-    if own is not None:
-        return [*system, own]
-    places = world.env.get("XDG_CONFIG_HOME") or os.path.join(world.home, ".config")
-    return [*system, os.path.join(places, "git", "config"), os.path.join(world.home, ".gitconfig")]
-
-
 # Merges by plain git
 
 
 def set_merge_driver(repository: Repository, command: str) -> None:
     """Configure the merge driver that the attributes name, for merges by plain git."""
-    config = _load(_path(repository))
-    config.set(_DRIVER, b"name", b"merge of memory entries")
-    config.set(_DRIVER, b"driver", command.encode())
-    _save(repository, config)
+    _change(repository, 'merge "gitmem"', {"name": "merge of memory entries", "driver": command})
 
 
 def write_attributes(repository: Repository) -> None:
@@ -226,22 +207,18 @@ class Remotes:
             raise InvalidContent(
                 f"{remote.name!r} cannot be the name of a remote: use letters, digits, '-' and '_'."
             )
-        config = _load(_path(self._repository))
-        for key, value in (
-            ("url", remote.url),
-            ("fetch", f"+refs/heads/main:refs/remotes/{remote.name}/main"),
-            ("gitmemmode", remote.mode),
-            ("gitmemconsent", "true" if remote.consent else "false"),
-            ("gitmemshared", "true" if remote.shared else "false"),
-        ):
-            config.set((b"remote", remote.name.encode()), key.encode(), value.encode())
-        _save(self._repository, config)
+        values = {
+            "url": remote.url,
+            "fetch": f"+refs/heads/main:refs/remotes/{remote.name}/main",
+            "gitmemmode": remote.mode,
+            "gitmemconsent": "true" if remote.consent else "false",
+            "gitmemshared": "true" if remote.shared else "false",
+        }
+        _change(self._repository, f'remote "{remote.name}"', values)
 
     def remove(self, name: str) -> Remote:
         remote = self.get(name)
-        config = _load(_path(self._repository))
-        del config[b"remote", name.encode()]
-        _save(self._repository, config)
+        _change(self._repository, f'remote "{name}"', None)
         return remote
 
 
@@ -257,38 +234,59 @@ def _remote(values: Mapping[str, str], name: str) -> Remote:
 # The files
 
 
+def quoted(text: str) -> str:
+    """A text as git's configuration quotes it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
 def _path(repository: Repository) -> str:
     return os.path.join(repository.git_dir, "config")
 
 
-def _load(path: str, *, includes: bool = False) -> ConfigFile:
-    """A configuration as dulwich reads it; to be written again only without what it includes."""
+def _values(path: str, *, includes: bool = False) -> dict[str, str]:
+    """The settings of a file by their full name, the last of several; but for what is quoted, in lower case."""
     from dulwich.config import ConfigFile
 
     if not os.path.exists(path):
-        return ConfigFile()
+        return {}
     try:
-        return ConfigFile.from_path(path, expand_includes=includes)
+        config = ConfigFile.from_path(path, expand_includes=includes)
     except (ValueError, OSError) as error:
         raise BundleUnusable(f"{path} cannot be read ({error}): correct it.") from error
-
-
-def _values(path: str, *, includes: bool = False) -> dict[str, str]:
-    """The settings of a file by their full name, the last of several; but for what is quoted, in lower case."""
-    config = _load(path, includes=includes)
     found: dict[str, str] = {}
     for section in config.sections():
-        first, *quoted = (part.decode("utf-8", "replace") for part in section)
+        first, *names = (part.decode("utf-8", "replace") for part in section)
         for name, value in config.items(section):
-            key = ".".join((first.lower(), *quoted, name.decode("utf-8", "replace").lower()))
+            key = ".".join((first.lower(), *names, name.decode("utf-8", "replace").lower()))
             found[key] = value.decode("utf-8", "replace")
     return found
 
 
-def _save(repository: Repository, config: ConfigFile) -> None:
-    data = io.BytesIO()
-    config.write_to_file(data)
-    _write(repository, "config", data.getvalue().decode("utf-8", "surrogateescape"))
+def _change(repository: Repository, section: str, values: Mapping[str, str] | None) -> None:
+    """Set values of a section at the end of the configuration, where they outrank those before; None removes the section.
+
+    The rest stays as it is written.
+    """
+    kind, _, name = section.partition(" ")
+    header = re.compile(rf"\s*\[\s*(?i:{kind})\s*{re.escape(name)}\s*\]\s*")
+    kept: list[str] = []
+    inside, pending = False, ""
+    text = (read_file(_path(repository)) or b"").decode("utf-8", "surrogateescape")
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("["):
+            inside = header.fullmatch(line) is not None
+            pending = line if inside else ""
+            if inside:
+                continue
+        elif inside and (values is None or line.partition("=")[0].strip().lower() in map(str.lower, values)):
+            continue
+        kept += [pending, line]
+        pending = ""
+    kept.append("\n" if kept and not kept[-1].endswith("\n") else "")
+    if values is not None:
+        kept += [f"[{section}]\n", *(f"\t{key} = {quoted(value)}\n" for key, value in values.items())]
+    _write(repository, "config", "".join(kept))
 
 
 def _write(repository: Repository, name: str, text: str) -> None:

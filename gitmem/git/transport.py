@@ -328,16 +328,18 @@ class ThrowAway:
 
     def keep_login(self, url: str) -> str:
         """The address without its login, which git finds in a file here: its arguments are for everybody to see."""
+        from gitmem.git.git_settings import quoted
+
         bare, user, password = without_login(url)
         parts = urllib.parse.urlsplit(bare)
         config = [f'[credential "{parts.scheme}://{parts.netloc}"]\n'] if bare != url else []
         if user:
-            config.append(f"\tusername = {_config_value(user)}\n")
+            config.append(f"\tusername = {quoted(user)}\n")
         if password is not None:
             kept = os.path.join(self.git_dir, "login")
-            quoted = ":".join(urllib.parse.quote(part, safe="") for part in (user, password))
-            write_new(kept, f"{parts.scheme}://{quoted}@{parts.netloc}\n".encode())
-            store = _config_value(f"store --file={shlex.quote(kept)}")
+            login = ":".join(urllib.parse.quote(part, safe="") for part in (user, password))
+            write_new(kept, f"{parts.scheme}://{login}@{parts.netloc}\n".encode())
+            store = quoted(f"store --file={shlex.quote(kept)}")
             config.append(f"\thelper =\n\thelper = {store}\n")  # an empty one takes back those before it
         append_to(os.path.join(self.git_dir, "config"), "".join(config).encode())
         return bare
@@ -419,12 +421,6 @@ def _durable_move(source: str, target: str) -> None:
     make_durable(os.path.dirname(source), [os.path.basename(source)])
     os.replace(source, target)
     close_to_others(target)  # git made it
-
-
-def _config_value(text: str) -> str:
-    """A text as git's configuration quotes it."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 def remote_ref(remote: str) -> str:
