@@ -343,13 +343,30 @@ class Checks:
     # The proof that it is whole
 
     def _objects(self) -> Iterator[Problem]:
-        if packs := [f"{path} ({why})" for path, why in housekeeping.damaged_packs(self._repository)]:
-            yield Problem("objects", f"Damaged: {few(packs)}.", _LOST)
+        packs = dict(housekeeping.damaged_packs(self._repository))
         lost = [
             f"{oid} (needed by {origin})" for oid, origin in housekeeping.damaged_objects(self._repository)
         ]
+        if packs:
+            what = f"Damaged: {few([f'{path} ({why})' for path, why in packs.items()])}."
+            remedy = (
+                _LOST
+                if lost
+                else "Its objects are elsewhere too: `gitmem check --fix` moves it out of the way."
+            )
+            fix = None if lost else partial(self._set_aside, sorted(packs))
+            yield Problem("objects", what, remedy, fix=fix)
         if lost:
             yield Problem("objects", f"Missing or damaged ({len(lost)}): {few(lost)}.", _LOST)
+
+    def _set_aside(self, packs: list[str]) -> str:
+        for path in packs:
+            stem = os.path.join(self._repository.git_dir, os.path.splitext(path)[0])
+            for ending in (".idx", ".pack"):  # git takes a pack without its index for unfinished
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(stem + ending, stem + ending + ".damaged")
+        self._repository.store.close()
+        return f"{few(packs)} ends in .damaged now, and can be removed."
 
     def _files(self) -> Iterator[Problem]:
         tree = self._repository.tree(self._repository.tip())

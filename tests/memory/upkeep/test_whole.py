@@ -147,6 +147,22 @@ def test_a_truncated_pack_is_told_once(bundle: Memory) -> None:
     assert "gitmem check" not in problems[0].remedy
 
 
+def test_a_damaged_pack_goes_out_of_the_way_once_its_objects_are_back(bundle: Memory, tmp_path: Path) -> None:
+    """The advice brings the objects back; then `check --fix` ends the report, and removes nothing."""
+    run_git(bundle.root, "clone", "-q", "--bare", "--no-hardlinks", bundle.root, str(tmp_path / "copy.git"))
+    pack = next(Path(bundle.repository.store.pack_directory).glob("*.pack"))
+    pack.chmod(0o600)
+    pack.write_bytes(damaged := pack.read_bytes()[:-30])
+    run_git(bundle.root, "fetch", "-q", "--refetch", str(tmp_path / "copy.git"), "main")
+    bundle.repository.store.close()
+
+    (problem,) = _found(bundle)
+    assert problem.fix is not None
+    assert pack.name in problem.fix()
+    assert [] == _found(bundle)
+    assert damaged == pack.with_name(f"{pack.name}.damaged").read_bytes()
+
+
 def test_gits_index(bundle: Memory) -> None:
     """A flipped byte in git's index, and no index at all."""
     index = Path(bundle.repository.index_file.path)
