@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gitmem.config import Config
     from gitmem.git.repository import Repository
-    from gitmem.git.worktree_status import HandEdit
+    from gitmem.git.worktree import HandEdit
     from gitmem.memory.lifetime import Purpose
     from gitmem.memory.memory import Memory
 

@@ -8,7 +8,7 @@ it is 0, and a walk ends at once; after a machine whose clock was a month behind
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from gitmem.errors import GitMemError
 from gitmem.git.objects import Commit, GitObject, Oid, named_in
@@ -167,30 +167,10 @@ def maximal(repository: Repository, tips: Iterable[Oid]) -> list[Oid]:
 def only_in(repository: Repository, tip: Oid, *known: Oid | None) -> list[Oid]:
     """Commits that `tip` stands on and none of `known` does, children before parents, else the newest first."""
     others = [oid for oid in known if oid is not None]
-    reach = skew(repository, [tip, *others]) if others else None
+    reach = skew(repository, [tip, *others])
     colours = paint(repository, [tip], others, skew=reach)
-    return _children_first(repository, {oid for oid, colour in colours.items() if colour == OURS})
-
-
-def _children_first(repository: Repository, commits: set[Oid]) -> list[Oid]:
-    store = repository.store
-    children = dict.fromkeys(commits, 0)
-    for oid in commits:
-        for parent in store.commit(oid).parents:
-            if parent in children:
-                children[parent] += 1
-    ready = [(-store.commit(oid).committer.time, oid) for oid, count in children.items() if not count]
-    heapq.heapify(ready)
-    found: list[Oid] = []
-    while ready:
-        _, oid = heapq.heappop(ready)
-        found.append(oid)
-        for parent in store.commit(oid).parents:
-            if parent in children:
-                children[parent] -= 1
-                if not children[parent]:
-                    heapq.heappush(ready, (-store.commit(parent).committer.time, parent))
-    return found
+    fresh = {oid for oid, colour in colours.items() if colour == OURS}
+    return [commit.oid for commit in _walk(repository, tip, fresh, reach)] if tip in fresh else []
 
 
 def _without_ancestors(repository: Repository, commits: list[Oid]) -> list[Oid]:
@@ -212,17 +192,25 @@ def walk(repository: Repository, tip: Oid) -> Iterator[Commit]:
 
     A commit is given before its parents, whatever the clocks said: it waits until all that may stand on it was seen.
     """
-    store, reach = repository.store, skew(repository, [tip])
-    first = store.commit(tip)
-    ahead = [(-first.committer.time, tip)]
+    return _walk(repository, tip, None, skew(repository, [tip]))
+
+
+def _walk(repository: Repository, tip: Oid, among: Set[Oid] | None, reach: int) -> Iterator[Commit]:
+    """Walk only `among` some commits, where they are given; with one of them are all that stand on it."""
+    store = repository.store
+    ahead = [(-store.commit(tip).committer.time, tip)]
     children = {tip: 0}
     ready = list(ahead)
     given: set[Oid] = set()
+
+    def parents(commit: Commit) -> Iterable[Oid]:
+        return commit.parents if among is None else filter(among.__contains__, commit.parents)
+
     while ready:
         rank, oid = ready[0]
         while ahead and ahead[0][0] - reach <= rank:
             _, seen = heapq.heappop(ahead)
-            for parent in store.commit(seen).parents:
+            for parent in parents(store.commit(seen)):
                 if parent not in children:
                     children[parent] = 0
                     heapq.heappush(ahead, (-store.commit(parent).committer.time, parent))
@@ -233,7 +221,7 @@ def walk(repository: Repository, tip: Oid) -> Iterator[Commit]:
         given.add(oid)
         commit = store.commit(oid)
         yield commit
-        for parent in commit.parents:
+        for parent in parents(commit):
             children[parent] -= 1
             if not children[parent]:
                 heapq.heappush(ready, (-store.commit(parent).committer.time, parent))

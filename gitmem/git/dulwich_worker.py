@@ -7,7 +7,6 @@ arguments nor the environment. A process can be given up whatever its connection
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import resource
@@ -18,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gitmem.git.packs import is_sealed
 from gitmem.git.transport import MACHINES, is_travelling
 
 _ZERO = "0" * 40
@@ -73,7 +73,10 @@ def _fetch(request: dict[str, Any]) -> dict[str, Any]:
         pack.flush()
         is_new = pack.tell() > _EMPTY_PACK
         if is_new:
-            _check_trailer(pack)
+            pack.seek(0)
+            if not is_sealed(pack):  # dulwich takes each object as it came
+                raise ValueError("the pack was damaged on the way")
+            pack.seek(0, os.SEEK_END)
     except BaseException:
         abort()
         raise
@@ -82,18 +85,6 @@ def _fetch(request: dict[str, Any]) -> dict[str, Any]:
     else:
         abort()
     return {"refs": {ref: oid.decode() for ref, oid in wanted.items()}, "branches": branches}
-
-
-def _check_trailer(pack: Any) -> None:
-    """Refuse a pack whose checksum does not fit: dulwich takes each object as it came."""
-    left = pack.tell() - 20
-    pack.seek(0)
-    digest = hashlib.sha1(usedforsecurity=False)
-    while left > 0 and (piece := pack.read(min(left, 1 << 20))):
-        digest.update(piece)
-        left -= len(piece)
-    if pack.read() != digest.digest():
-        raise ValueError("the pack was damaged on the way")
 
 
 def _push(request: dict[str, Any]) -> dict[str, Any]:

@@ -7,13 +7,13 @@ which git does best: the git program is used when it is there.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from gitmem.errors import GitMemError
 from gitmem.git.objects import Oid, named_in
+from gitmem.git.packs import is_sealed
 from gitmem.git.repository import Repository
 from gitmem.state import CACHE
 
@@ -141,14 +141,9 @@ def damaged_packs(repository: Repository) -> Iterator[tuple[str, str]]:
     for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
         if not name.endswith((".pack", ".idx")):
             continue
-        digest = hashlib.sha1(usedforsecurity=False)
         try:
             with open(os.path.join(directory, name), "rb") as file:
-                left = os.fstat(file.fileno()).st_size - 20
-                while left > 0 and (piece := file.read(min(left, 1 << 20))):
-                    digest.update(piece)
-                    left -= len(piece)
-                if file.read() != digest.digest():
+                if not is_sealed(file):
                     yield f"objects/pack/{name}", "its checksum does not match its content"
         except FileNotFoundError:
             continue  # joined into another pack meanwhile

@@ -116,7 +116,7 @@ class Pack:
             return None
         try:
             view = self._view = self._view or _view(self._stem + ".pack")
-            number, size, start = _header(view, offset)
+            number, size, start = header(view, offset)
             passed = [offset]
             while number in (_OFS_DELTA, _REF_DELTA) and len(passed) <= _DEEPEST:
                 base, start = self._base(view, number, passed[-1], start)
@@ -128,7 +128,7 @@ class Pack:
                 passed.append(base)
                 number = self._kinds.get(base, 0)
                 if not number:
-                    number, _, start = _header(view, base)
+                    number, _, start = header(view, base)
             if number in TYPE_NAMES:
                 self._kinds.update(dict.fromkeys(passed, number))
                 return TYPE_NAMES[number], size
@@ -144,7 +144,7 @@ class Pack:
             if known is not None:
                 number, content = known
                 break
-            number, size, start = _header(view, offset)
+            number, size, start = header(view, offset)
             if number not in (_OFS_DELTA, _REF_DELTA):
                 content = _inflate(view, start, size)
                 break
@@ -185,7 +185,7 @@ def _view(path: str) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _header(view: mmap.mmap, start: int) -> tuple[int, int, int]:
+def header(view: mmap.mmap | bytes, start: int) -> tuple[int, int, int]:
     """Type number and size of an entry, and where what follows them begins."""
     byte = view[start]
     number, size, shift = (byte >> 4) & 7, byte & 0x0F, 4

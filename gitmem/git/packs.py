@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from typing import IO
 
 from gitmem.files import DiskGroup, durable_directory, make_directories, remove_file
 from gitmem.git.objects import TYPE_NAMES, TYPE_NUMBERS, GitObject, Oid, parse_commit, raw_entries
+from gitmem.git.pack_reader import header
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _PACK_HEADER = struct.Struct(">4sLL")
@@ -48,26 +50,22 @@ class Packed:
         """The base object of a delta by name; empty for a whole object."""
         if self.number != _REF_DELTA:
             return ""
-        start = self._start
+        start = header(self.raw, 0)[2]
         return self.raw[start : start + 20].hex()
 
     @property
     def content(self) -> bytes:
         """Return the content of a whole object."""
-        return zlib.decompress(self.raw[self._start :])
-
-    @property
-    def _start(self) -> int:
-        return next(place for place, byte in enumerate(self.raw, 1) if not byte & 0x80)
+        return zlib.decompress(self.raw[header(self.raw, 0)[2] :])
 
 
 def compress(item: GitObject, *, level: int = 0) -> Packed:
     """The pack entry of one object: its header, then zlib data; quickly, where no level is given."""
-    header = entry_header(TYPE_NUMBERS[item.type], len(item.content))
+    head = entry_header(TYPE_NUMBERS[item.type], len(item.content))
     # Buys "times the floor": names and hashes hardly shrink, and deflating is most of what a tree would cost.
     is_stored = item.type == b"tree" and not level
     deflated = _stored(item.content) if is_stored else zlib.compress(item.content, level or 1)
-    raw = header + deflated
+    raw = head + deflated
     return Packed(item.oid, zlib.crc32(raw), raw)
 
 
@@ -75,13 +73,12 @@ def entry_header(number: int, size: int) -> bytes:
     """A pack entry's type and size, in git's variable-length form."""
     byte = (number << 4) | (size & 0x0F)
     size >>= 4
-    header = bytearray()
+    head = bytearray()
     while size:
-        header.append(byte | 0x80)
+        head.append(byte | 0x80)
         byte = size & 0x7F
         size >>= 7
-    header.append(byte)
-    return bytes(header)
+    return bytes([*head, byte])
 
 
 def _stored(content: bytes) -> bytes:
@@ -282,9 +279,10 @@ def _read_whole(stem: str) -> list[Packed] | None:
     """All entries of a pack as they stand, or None where some are deltas by place or anything looks odd."""
     try:
         with open(stem + ".idx", "rb") as index_file, open(stem + ".pack", "rb") as pack_file:
+            # The originals are removed afterwards, so a damaged one is left as it is: git may still repair it.
+            is_whole = is_sealed(index_file) and is_sealed(pack_file)
             index, pack = index_file.read(), pack_file.read()
-        # The originals are removed afterwards, so a damaged one is left as it is: git may still repair it.
-        is_whole = index[-40:-20] == pack[-20:] and _is_sealed(index) and _is_sealed(pack)
+        is_whole = is_whole and index[-40:-20] == pack[-20:]
         if not index.startswith(_INDEX_MAGIC) or not is_whole:
             return None
         count = struct.unpack_from(">L", index, 8 + 255 * 4)[0]
@@ -303,8 +301,16 @@ def _read_whole(stem: str) -> list[Packed] | None:
         return None
 
 
-def _is_sealed(data: bytes) -> bool:
-    return hashlib.sha1(data[:-20], usedforsecurity=False).digest() == data[-20:]
+def is_sealed(file: IO[bytes]) -> bool:
+    """Return whether a file ends in the checksum of all before it; it is at its beginning then and afterwards."""
+    left = os.stat(file.fileno()).st_size - 20
+    digest = hashlib.sha1(usedforsecurity=False)
+    while left > 0 and (piece := file.read(min(left, 1 << 20))):
+        digest.update(piece)
+        left -= len(piece)
+    is_whole = file.read() == digest.digest()
+    file.seek(0)
+    return is_whole
 
 
 # Deltas along time

@@ -26,8 +26,7 @@ from gitmem.git.objects import Oid, file_id
 from gitmem.git.refs import BRANCH, PreparedLock
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
-from gitmem.git.worktree import FilesAside
-from gitmem.git.worktree_status import HandEdit
+from gitmem.git.worktree import FilesAside, HandEdit
 from gitmem.okf.paths import check_path
 from gitmem.state import PENDING, LocalState
 
@@ -276,7 +275,7 @@ def _look(repository: Repository) -> tuple[list[HandEdit], bool]:
     tip, note = repository.tip(), repository.note.read()
     target = repository.tree(tip)
     try:
-        edits = repository.status.hand_edits(target, tip or "")
+        edits = repository.index_file.hand_edits(target, tip)
     except OSError as error:
         where = f" at {error.filename}" if error.filename else ""
         raise BundleUnusable(f"The work tree cannot be read ({error.strerror}{where}).") from error

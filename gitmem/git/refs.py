@@ -382,12 +382,6 @@ class PreparedLock:
         time.sleep(max(0.0, begun + _LINGER + _LINGER_PER_FILE * len(index.names) - time.monotonic()))
         return stat
 
-    def wait_for_foreign(self) -> None:
-        """Wait until no other program has the lock; raises BundleBusy when our patience is over."""
-        until = time.monotonic() + PATIENCE
-        while os.path.exists(self.lock_path):
-            self._wait(until)
-
     def take(self, over: Iterable[str] = ()) -> None:
         """Take the lock, waiting for another program; raises BundleBusy when our patience is over.
 
@@ -402,18 +396,15 @@ class PreparedLock:
                 else:
                     os.link(self._aside, self.lock_path)
             except FileExistsError:
-                self._wait(until)
+                if time.monotonic() >= until:
+                    raise BundleBusy(
+                        f"Another program holds {self.lock_path}: wait for it to end, or remove that file "
+                        "if no git command is running."
+                    ) from None
+                time.sleep(0.01)
             else:
                 self._held = True
                 PreparedLock.held.add(self._identity)
-
-    def _wait(self, until: float) -> None:
-        if time.monotonic() >= until:
-            raise BundleBusy(
-                f"Another program holds {self.lock_path}: wait for it to end, or remove that file "
-                "if no git command is running."
-            )
-        time.sleep(0.01)
 
     def commit(self) -> None:
         """Put the prepared file in the target's place, which also gives the lock back."""

@@ -19,7 +19,7 @@ from gitmem.state import LocalState
 if TYPE_CHECKING:
     from gitmem.git.recovery import NoteFile
     from gitmem.git.worktree import WorkTree
-    from gitmem.git.worktree_status import IndexFile, WorkTreeStatus
+    from gitmem.git.worktree_status import IndexFile
     from gitmem.locks import Lock
 
 _UNDER_WAY = {
@@ -82,12 +82,6 @@ class Repository:
         from gitmem.git.worktree_status import IndexFile
 
         return IndexFile(self.git_dir, self.worktree, self.note)
-
-    @cached_property
-    def status(self) -> WorkTreeStatus:
-        from gitmem.git.worktree_status import WorkTreeStatus
-
-        return WorkTreeStatus(self.worktree, self.index_file)
 
     @cached_property
     def lock(self) -> Lock:

@@ -29,7 +29,11 @@ def check(root: str, git_dir: str, world: World) -> None:
     """Nothing where the bundle may be worked on; else BundleUnusable says why not, and how to allow it."""
     foreign = next(foreign_places(root, git_dir, world.env), "")
     allowed = world.env.get(VARIABLE, "").split(os.pathsep)
-    if foreign and not any(_covers(name, root, world) for name in allowed):
+    if (
+        foreign
+        and "*" not in allowed
+        and os.path.realpath(root) not in map(os.path.realpath, filter(None, allowed))
+    ):
         raise _refusal(
             f"{foreign} belongs to another user: gitmem does not work on it.",
             f"If you trust it, set {VARIABLE} to {root}.",
@@ -103,13 +107,3 @@ def _other_work_tree(root: str, git_dir: str) -> str:
 
     linked = git_dir_of(own) if os.path.lexists(os.path.join(own, ".git")) else None
     return own if linked is not None and os.path.realpath(linked) == real else ""
-
-
-def _covers(name: str, root: str, world: World) -> bool:
-    if name == "*":
-        return True
-    if name.startswith("~/"):
-        name = os.path.join(world.home, name[2:])
-    if name.endswith("/*"):
-        return os.path.realpath(root).startswith(os.path.join(os.path.realpath(name[:-2]), ""))
-    return bool(name) and os.path.realpath(name) == os.path.realpath(root)

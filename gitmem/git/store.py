@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import zlib
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,7 @@ class ObjectStore:
         self._latest: Pack | None = None
         """Buys "fetch + merge + push": what is read together was mostly written together."""
         self._listed = False
-        self._trees: OrderedDict[Oid, Directory] = OrderedDict()
+        self._trees: dict[Oid, Directory] = {}
         self._entries = 0
         self._commits: dict[Oid, Commit] = {}
         self.lender: ObjectStore | None = None
@@ -78,25 +78,33 @@ class ObjectStore:
         if oid == EMPTY_TREE:
             return b"tree", b""
         damage: list[BundleUnusable] = []
-        name = _name(oid)
-        for _ in range(_LOOKS if name else 0):
-            searched = self._packs
+        for name in self._searches(oid):
             if found := self._read_packed(name, damage) or self._read_loose(oid, damage):
                 return found
-            # Another process may have added packs, or joined some under our feet, and another thread have listed them.
-            if not self._list_packs() and self._packs is searched:
-                break
         if self.lender is not None:
             return self.lender.read(oid)
         raise damage[0] if damage else MissingObject(oid)
 
+    def _searches(self, oid: Oid) -> Iterator[bytes]:
+        """Yield the name of an object as packs have it: once, and again while packs come or go, or are listed anew.
+
+        Nothing for what is not an id, as a damaged object may name anything.
+        """
+        with contextlib.suppress(ValueError):
+            name = bytes.fromhex(oid)
+            for _ in range(_LOOKS if len(name) == 20 and len(oid) == 40 else 0):
+                searched = self._packs
+                yield name
+                if not self._list_packs() and self._packs is searched:
+                    return
+
     def measure(self, oid: Oid) -> tuple[bytes, int]:
         """Type and size of an object, where possible without building it."""
         with contextlib.suppress(BundleUnusable):  # reading it tells more
-            name = _name(oid)
-            for pack in self._known_packs() if name else ():
-                if found := pack.measure(name):
-                    return found
+            for name in self._searches(oid):
+                for pack in self._known_packs():
+                    if found := pack.measure(name):
+                        return found
         kind, content = self.read(oid)
         return kind, len(content)
 
@@ -162,9 +170,6 @@ class ObjectStore:
         if cached is None:
             cached = Directory.parse(self._typed(oid, b"tree"))
             self.remember_tree(oid, cached)
-        else:
-            with contextlib.suppress(KeyError):  # another thread dropped it just now
-                self._trees.move_to_end(oid)
         return cached
 
     def raw_tree(self, oid: Oid) -> bytes:
@@ -177,9 +182,9 @@ class ObjectStore:
             return
         self._trees[oid] = directory
         self._entries += len(directory.entries)
-        while len(self._trees) > _CACHED_TREES or (self._entries > _CACHED_ENTRIES and len(self._trees) > 1):
-            _, dropped = self._trees.popitem(last=False)
-            self._entries -= len(dropped.entries)
+        while len(self._trees) > 1 and (len(self._trees) > _CACHED_TREES or self._entries > _CACHED_ENTRIES):
+            oldest = next(iter(self._trees))
+            self._entries -= len(self._trees.pop(oldest).entries)
 
     def commit(self, oid: Oid) -> Commit:
         known = self._commits.get(oid)
@@ -214,16 +219,14 @@ class ObjectStore:
         raise BundleUnusable(f"Tag {oid} is nested more than 10 levels deep.")
 
     def __contains__(self, oid: Oid) -> bool:
-        name = _name(oid)
-        for _ in range(_LOOKS if name else 0):
-            searched = self._packs
+        for name in self._searches(oid):
             for pack in self._known_packs():
                 with contextlib.suppress(BundleUnusable):  # another one may have it
                     if pack.find(name) is not None:
                         return True
-            if not self._list_packs() and self._packs is searched:
-                break
-        return bool(name) and os.path.exists(self._loose_path(oid))
+            if os.path.exists(self._loose_path(oid)):
+                return True
+        return False
 
     def with_prefix(self, prefix: str = "") -> set[Oid]:
         """Ids that begin with these hexadecimal digits, whether anything leads to them or not."""
@@ -279,12 +282,3 @@ class ObjectStore:
 
     def _loose_path(self, oid: Oid) -> str:
         return os.path.join(self.directory, oid[:2], oid[2:])
-
-
-def _name(oid: Oid) -> bytes:
-    """An id as packs have it; empty for what is none, as a damaged object may name anything."""
-    try:
-        name = bytes.fromhex(oid)
-    except ValueError:
-        return b""
-    return name if len(name) == 20 and len(oid) == 40 else b""

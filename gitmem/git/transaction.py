@@ -20,8 +20,8 @@ from gitmem.git.recovery import CommitNote, recover
 from gitmem.git.refs import BRANCH, PreparedLock
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Edit, Tree, check_size, is_same
-from gitmem.git.worktree import FilesAside
-from gitmem.git.worktree_status import HandEdit, Look, signed
+from gitmem.git.worktree import FilesAside, HandEdit, Marks
+from gitmem.git.worktree_status import signed
 
 _TRIES = 50
 _FEW = 64
@@ -128,7 +128,7 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
     if parent == tip and tree.oid == base.oid:
         return None
     paths = tuple(edits)
-    look = _refuse_hand_edits(repository, tip, base, tree, paths, draft) if repository.has_files else None
+    seen = _refuse_hand_edits(repository, tip, base, tree, paths, draft) if repository.has_files else None
     moves = _arrivals(repository, tip, draft)
     if draft.onto and tree.oid == repository.tree(draft.onto).oid:
         commit, objects = GitObject(*repository.store.read(draft.onto), draft.onto), []
@@ -141,12 +141,12 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
         moves.append((parent, commit.oid, message))
     log = partial(_log, repository, moves, draft.committer)
     made = parse_commit(commit.oid, commit.content)
-    if look is None:
+    if seen is None:
         repository.store.write(objects)
         log()
         repository.refs.set(BRANCH, commit.oid, expected=tip)
         return Published(made, tip, paths)
-    with _Steps(repository, tip, commit, tree, edits, objects, draft.leaves, look, log) as steps:
+    with _Steps(repository, tip, commit, tree, edits, objects, draft.leaves, seen, log) as steps:
         steps.move_ref()
         warning = steps.update_worktree()
     if steps.doubt:
@@ -186,15 +186,15 @@ def _refuse_hand_edits(
     tree: Tree,
     paths: tuple[str, ...],
     draft: Draft,
-) -> Look:
-    """Return the state of the files before the change; raises where uncommitted hand edits are in its way."""
+) -> dict[str, Marks | None]:
+    """Return the marks of the files before the change; raises where uncommitted hand edits are in its way."""
     repository.worktree.refuse_links(paths)
     made = [path for path in paths if tree.file(path)]
     repository.worktree.refuse_files_above(made, but=set(paths).difference(made))
-    look = repository.status.look(base, paths, tip or "")
+    edits, seen = repository.index_file.look(base, paths, tip)
     in_the_way = [
         edit
-        for edit in look.edits
+        for edit in edits
         if not (edit.path in draft.takes_in and draft.takes_in[edit.path] == edit.data)
         and edit.path not in draft.leaves
         and not edit.holds(file_id(tree.entry(edit.path)))
@@ -203,7 +203,7 @@ def _refuse_hand_edits(
         if repository.tip() != tip:
             raise _TipMoved  # the files are those of another commit
         raise HandEditsInTheWay(in_the_way)
-    return look
+    return seen
 
 
 @dataclass
@@ -222,7 +222,7 @@ class _Steps:
     edits: Mapping[str, Edit]
     objects: list[GitObject]
     leaves: frozenset[str]
-    look: Look
+    seen: Mapping[str, Marks | None]
     log: Callable[[], None]
     doubt: str = ""
 
@@ -233,7 +233,7 @@ class _Steps:
         make_directories(os.path.dirname(branch))
         # Asked before this commit's note takes the place of the one that says so.
         index = repository.index_file
-        self._seen = index.signature(tip or "") if index.is_ours(tip or "") else None
+        self._signature = index.signature(tip) if index.is_ours(tip) else b""
         self._index_lock = PreparedLock(index.path, aside + "-index")
         try:
             self._ref_lock = PreparedLock(branch, aside + "-ref")
@@ -276,9 +276,6 @@ class _Steps:
     def move_ref(self) -> None:
         """Put everything on disk and move the ref; raises where someone moved it first."""
         repository = self.repository
-        locks = (self._index_lock, self._ref_lock)
-        for lock in locks:
-            lock.wait_for_foreign()
         note = CommitNote(self.tip, self.commit.oid, tuple(self.edits), tuple(self.leaves))
         with DiskGroup() as disk:
             self._pack.write(disk)
@@ -288,8 +285,8 @@ class _Steps:
             disk.start()
             self._make_aside(_BESIDE, _FEW)
             disk.wait()
-        for lock in locks:
-            lock.take()
+        self._index_lock.take()
+        self._ref_lock.take()
         repository.refuse_if_busy()
         if repository.tip() != self.tip:
             raise _TipMoved
@@ -319,9 +316,9 @@ class _Steps:
         worktree, index_file = repository.worktree, repository.index_file
         try:
             entries = {path: self.tree.file(path) for path in self.edits}
-            is_ours = self._seen == index_file.signature(self.tip or "")
+            is_ours = self._signature == index_file.signature(self.tip)
             ours = {path: entry for path, entry in entries.items() if path not in self.leaves}
-            written = worktree.follow(ours, self._files, self.look.file_changed)
+            written = worktree.follow(ours, self._files, self.seen)
             repository.on_stage("work tree")
             lock = self._index_lock
             index = index_file.spliced(entries, self.tree, written, lock.moment)

@@ -8,6 +8,7 @@ import stat as stat_module
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from gitmem.errors import BundleUnusable, UnsafePath
 from gitmem.files import (
@@ -39,14 +40,17 @@ def marks(stat: os.stat_result) -> Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class FileContent:
-    """Content at a path: the file's bytes, None where there is no file.
+class HandEdit:
+    """One file as a person left it: its bytes, or None where there is no file.
 
-    `problem` says why it cannot be committed as it is (a link, a special file, too large).
+    `problem` says why it cannot be committed as it is (a link, a special file, too large);
+    `stored` is the form in which it will be committed, which may differ from `data`.
     """
 
+    path: str
     data: bytes | None = None
     problem: str = ""
+    stored: bytes | None = None
 
     def holds(self, blob: Oid | None) -> bool:
         """The file is this blob; None stands for no file."""
@@ -79,33 +83,29 @@ class WorkTree:
         stat = self.stat(path)
         return None if stat is None else marks(stat)
 
-    def look(self, path: str) -> FileContent:
+    def look(self, path: str) -> HandEdit:
         """Return the file at a path."""
-        return self.look_at(path, self.stat(path))
-
-    def look_at(self, path: str, stat: os.stat_result | None) -> FileContent:
-        """Return the file at a path whose stat is known."""
-        full = self.path(path)
+        full, stat = self.path(path), self.stat(path)
         if stat is None:
-            return FileContent()
+            return HandEdit(path)
         if stat_module.S_ISLNK(stat.st_mode):
-            return FileContent(problem="is a symbolic link, which a bundle never holds")
+            return HandEdit(path, problem="is a symbolic link, which a bundle never holds")
         if stat_module.S_ISDIR(stat.st_mode):
             own = os.path.lexists(os.path.join(full, ".git"))
-            return FileContent(problem="is a git repository of its own" if own else "")
+            return HandEdit(path, problem="is a git repository of its own" if own else "")
         if not stat_module.S_ISREG(stat.st_mode):
-            return FileContent(problem="is not a regular file")
+            return HandEdit(path, problem="is not a regular file")
         if stat.st_size > MAX_FILE_BYTES:
             size = stat.st_size / 1024 / 1024
-            return FileContent(problem=f"is too large ({size:.0f} MB; at most {MAX_FILE_BYTES >> 20} MB)")
+            most = MAX_FILE_BYTES >> 20
+            return HandEdit(path, problem=f"is too large ({size:.0f} MB; at most {most} MB)")
         try:
             path.encode()
+            return HandEdit(path, read_file(full))
         except UnicodeEncodeError:
-            return FileContent(problem="has a name that is not UTF-8")
-        try:
-            return FileContent(read_file(full))
+            return HandEdit(path, problem="has a name that is not UTF-8")
         except OSError as error:
-            return FileContent(problem=f"cannot be read ({error.strerror})")
+            return HandEdit(path, problem=f"cannot be read ({error.strerror})")
 
     def holds(self, path: str, entry: TreeEntry | None) -> bool:
         """The file is what the entry says; None stands for no file."""
@@ -177,11 +177,11 @@ class WorkTree:
         self,
         entries: Mapping[str, TreeEntry | None],
         files: FilesAside,
-        is_touched: Callable[[str], bool] = lambda _: False,
+        seen: Mapping[str, Marks | None] = MappingProxyType({}),
     ) -> dict[str, os.stat_result | None]:
         """Make files what a tree says, all on disk before the first has its name; gives their stats.
 
-        One that a person touched meanwhile stays: it shows as their edit.
+        One that a person touched since it was `seen` stays: it shows as their edit.
         """
         for path, entry in entries.items():
             if entry is not None and path not in files:
@@ -190,7 +190,7 @@ class WorkTree:
         written: dict[str, os.stat_result | None] = {}
         # What goes makes room for what comes.
         for path, entry in sorted(entries.items(), key=lambda item: item[1] is not None):
-            if is_touched(path):
+            if path in seen and self.marks(path) != seen[path]:
                 continue
             if entry is None:
                 self.remove(path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,11 @@ from gitmem.git import git_index
 from gitmem.git.git_index import GitIndex, IndexRecord
 from gitmem.git.objects import FILE, Oid, TreeEntry, file_id, path_bytes, path_text
 from gitmem.git.tree import Tree
-from gitmem.git.worktree import FileContent, Marks, WorkTree, marks
+from gitmem.git.worktree import HandEdit, Marks, WorkTree, marks
 
 if TYPE_CHECKING:
     from gitmem.git.recovery import NoteFile
     from gitmem.git.repository import Repository
-
-_NO_INDEX = b"none"
 
 
 class IndexFile:
@@ -37,39 +34,30 @@ class IndexFile:
 
     # Whose it is
 
-    def is_ours(self, tip: Oid) -> bool:
-        """No other program wrote the index since it was found to have what this tip has."""
-        signature = self.signature(tip)
-        return signature == _NO_INDEX or self.has_seen(signature)
-
-    def has_seen(self, signature: bytes) -> bool:
-        """Return whether the index had this signature when a commit was last settled, and held what the tip holds.
+    def is_ours(self, tip: Oid | None) -> bool:
+        """Return whether no other program wrote the index since it was found to hold what this tip holds.
 
         Buys "`gitmem status` at 10,000 files": the index is not compared with the tip's tree.
         """
-        return self._note.index() == signature
+        signature = self.signature(tip)
+        return bool(signature) and self._note.index() == signature
 
-    def signature(self, tip: Oid) -> bytes:
-        """Return a signature that changes when the tip moves or the index is written."""
+    def signature(self, tip: Oid | None) -> bytes:
+        """Return a signature that changes when the tip moves or the index is written; empty where there is no index."""
         try:
-            stat = os.stat(self.path)
+            return signed(tip or "", os.stat(self.path))
         except FileNotFoundError:
-            return _NO_INDEX if not tip else b"lost"
-        return signed(tip, stat)
+            return b""
 
     # What it says
 
     def read(self) -> GitIndex | None:
         """The index, read again only where another program wrote it; None where it cannot be used."""
-        remembered = self.remembered()
-        if remembered is not None:
+        if (remembered := self.remembered()) is not None:
             return remembered
-        try:
-            found = marks(os.stat(self.path))
-        except FileNotFoundError:
-            return None
-        index = git_index.load(self.path)
-        self._cached = (found, index) if index is not None else None
+        found = self._marks()
+        index = git_index.load(self.path) if found else None
+        self._cached = (found, index) if found and index else None
         return index
 
     def remembered(self) -> GitIndex | None:
@@ -77,14 +65,17 @@ class IndexFile:
 
         Buys "times faster than git": reading it would be a third of the flush of one file.
         """
-        with contextlib.suppress(FileNotFoundError):
-            if self._cached is not None and self._cached[0] == marks(os.stat(self.path)):
-                return self._cached[1]
-        return None
+        return self._cached[1] if self._cached and self._cached[0] == self._marks() else None
 
     def remember(self, index: GitIndex, stat: os.stat_result) -> None:
         """This index was written, and had this stat before it got its name."""
         self._cached = marks(stat), index
+
+    def _marks(self) -> Marks | None:
+        try:
+            return marks(os.stat(self.path))
+        except FileNotFoundError:
+            return None
 
     # What it becomes
 
@@ -138,6 +129,55 @@ class IndexFile:
     def _holds_blob(self, name: bytes, oid: Oid) -> bool:
         return self._worktree.holds(path_text(name), TreeEntry(FILE, oid))
 
+    # What differs from the tip
+
+    def hand_edits(self, tip: Tree, tip_oid: Oid | None) -> list[HandEdit]:
+        """Everything in the work tree that differs from the tip; only files whose stat is unknown are read."""
+        is_ours, index = self.is_ours(tip_oid), self.read()
+        if index is not None and is_ours:
+            return list(self._differing(index.files(), index))
+        return list(self._differing({path: entry.oid for path, entry in tip.files()}, index))
+
+    def look(
+        self, tip: Tree, paths: Iterable[str], tip_oid: Oid | None
+    ) -> tuple[list[HandEdit], dict[str, Marks | None]]:
+        """Return the hand edits at some paths, which a commit is about to write, and the marks of the files.
+
+        Raises BundleBusy where git's index has a merge in it.
+        Buys "100,000 files against 1,000": the index is read only where another program wrote it.
+        """
+        index = self.remembered() if self.is_ours(tip_oid) else self.read()
+        edits: list[HandEdit] = []
+        seen: dict[str, Marks | None] = {}
+        for path in paths:
+            known = file_id(tip.entry(path))
+            stat = self._worktree.stat(path)
+            seen[path] = None if stat is None else marks(stat)
+            if stat is not None and index is not None and index.vouches(path_bytes(path), stat, known):
+                continue
+            found = self._worktree.look(path)
+            if not found.holds(known):
+                edits.append(found)
+        return edits, seen
+
+    def _differing(self, known: Mapping[str, Oid], index: GitIndex | None) -> Iterator[HandEdit]:
+        missing = dict(known)
+        unknown: list[str] = []
+        for path, stat in self._worktree.files():
+            oid = missing.pop(path, None)
+            if oid is None:
+                unknown.append(path)
+            elif index is None or not index.vouches(path_bytes(path), stat, oid):
+                # Not the mode: what is executable follows from the path, so a chmod is nothing to commit.
+                found = self._worktree.look(path)
+                if not found.holds(oid):
+                    yield found
+        tracked = [path for path in unknown if index is not None and index.place(path_bytes(path)) >= 0]
+        new = self._worktree.not_ignored([path for path in unknown if path not in set(tracked)])
+        for path in (*tracked, *new):
+            yield self._worktree.look(path)
+        yield from map(HandEdit, missing)
+
 
 def signed(tip: Oid, stat: os.stat_result) -> bytes:
     """The signature of an index that has what a tip has."""
@@ -160,93 +200,3 @@ def staged_files(repository: Repository, index_path: str) -> tuple[dict[str, Tre
     known = dict(repository.tree(repository.refs.read("HEAD")).files())
     entries = {path: TreeEntry(index.mode(at), oid) for at, (path, oid) in enumerate(index.files().items())}
     return {path: entry for path, entry in entries.items() if known.get(path) != entry}, list(entries)
-
-
-@dataclass(frozen=True, slots=True)
-class HandEdit:
-    """One file that a person changed: its bytes, or None where they removed it.
-
-    `problem` says why it cannot be committed as it is (a link, a special file, too large);
-    `stored` is the form in which it will be committed, which may differ from `data`.
-    """
-
-    path: str
-    data: bytes | None
-    problem: str = ""
-    stored: bytes | None = None
-
-    @classmethod
-    def of(cls, path: str, found: FileContent) -> HandEdit:
-        return cls(path, found.data, problem=found.problem)
-
-    def holds(self, blob: Oid | None) -> bool:
-        """The person's file is this blob; None stands for no file."""
-        return FileContent(self.data, self.problem).holds(blob)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """Some files as a commit found them before it writes them."""
-
-    edits: list[HandEdit]
-    """What a person changed among the files."""
-    _files: Mapping[str, Marks | None]
-    _worktree: WorkTree
-
-    def file_changed(self, path: str) -> bool:
-        """Somebody touched the file since."""
-        return path in self._files and self._worktree.marks(path) != self._files[path]
-
-
-class WorkTreeStatus:
-    """Compares the work tree with a tip."""
-
-    def __init__(self, worktree: WorkTree, index: IndexFile) -> None:
-        self._worktree = worktree
-        self._index = index
-
-    def hand_edits(self, tip: Tree, tip_oid: Oid) -> list[HandEdit]:
-        """Everything in the work tree that differs from the tip; only files whose stat is unknown are read."""
-        signature = self._index.signature(tip_oid)
-        index = self._index.read()
-        if index is not None and self._index.has_seen(signature):
-            return list(self._differing(index.files(), index))
-        return list(self._differing({path: entry.oid for path, entry in tip.files()}, index))
-
-    def look(self, tip: Tree, paths: Iterable[str], tip_oid: Oid) -> Look:
-        """Some paths only: what a commit must look at before it writes them.
-
-        Raises BundleBusy where git's index has a merge in it.
-        Buys "100,000 files against 1,000": the index is read only where another program wrote it.
-        """
-        index = self._index.remembered() if self._index.is_ours(tip_oid) else self._index.read()
-        edits: list[HandEdit] = []
-        seen: dict[str, Marks | None] = {}
-        for path in paths:
-            known = file_id(tip.entry(path))
-            stat = self._worktree.stat(path)
-            seen[path] = None if stat is None else marks(stat)
-            if stat is not None and index is not None and index.vouches(path_bytes(path), stat, known):
-                continue
-            found = self._worktree.look_at(path, stat)
-            if not found.holds(known):
-                edits.append(HandEdit.of(path, found))
-        return Look(edits, seen, self._worktree)
-
-    def _differing(self, known: Mapping[str, Oid], index: GitIndex | None) -> Iterator[HandEdit]:
-        missing = dict(known)
-        unknown: list[str] = []
-        for path, stat in self._worktree.files():
-            oid = missing.pop(path, None)
-            if oid is None:
-                unknown.append(path)
-            elif index is None or not index.vouches(path_bytes(path), stat, oid):
-                # Not the mode: what is executable follows from the path, so a chmod is nothing to commit.
-                found = self._worktree.look(path)
-                if not found.holds(oid):
-                    yield HandEdit.of(path, found)
-        tracked = [path for path in unknown if index is not None and index.place(path_bytes(path)) >= 0]
-        new = self._worktree.not_ignored([path for path in unknown if path not in set(tracked)])
-        for path in (*tracked, *new):
-            yield HandEdit.of(path, self._worktree.look(path))
-        yield from (HandEdit(path, None) for path in missing)

@@ -25,7 +25,7 @@ from gitmem.world import World
 if TYPE_CHECKING:
     from gitmem.dates import Period
     from gitmem.git.transaction import Published
-    from gitmem.git.worktree_status import HandEdit
+    from gitmem.git.worktree import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.origin import Origin
     from gitmem.okf.concept import Concept

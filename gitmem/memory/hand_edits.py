@@ -12,7 +12,7 @@ from gitmem.git.message import Message
 from gitmem.git.objects import FILE, TreeEntry, blob_id
 from gitmem.git.transaction import Draft, HandEditsInTheWay, Published, publish
 from gitmem.git.tree import Tree
-from gitmem.git.worktree_status import HandEdit
+from gitmem.git.worktree import HandEdit
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, HELD_BACK, Admission, Held
 from gitmem.memory.origin import LOST, Origin

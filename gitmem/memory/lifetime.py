@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitmem.git.objects import Oid
     from gitmem.git.repository import Repository
     from gitmem.git.transaction import Published
-    from gitmem.git.worktree_status import HandEdit
+    from gitmem.git.worktree import HandEdit
     from gitmem.memory.capture.buffer import Flushed
     from gitmem.memory.edits import Edits
     from gitmem.memory.origin import Origin, Trigger

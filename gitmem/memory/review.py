@@ -21,7 +21,7 @@ from gitmem.memory.gate.ledger import Ledger
 from gitmem.okf.entries import DELIMITER, EntryKey, entry_hash
 
 if TYPE_CHECKING:
-    from gitmem.git.worktree_status import HandEdit
+    from gitmem.git.worktree import HandEdit
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.contests import Contest
     from gitmem.memory.edits import Edits

@@ -22,7 +22,7 @@ _NEWEST = 50
 """Commits among which a hand edit that took most of a store is news."""
 
 if TYPE_CHECKING:
-    from gitmem.git.worktree_status import HandEdit
+    from gitmem.git.worktree import HandEdit
     from gitmem.memory.curated.store import Target
     from gitmem.memory.history.log import LogEntry
     from gitmem.memory.history.story import LastSession

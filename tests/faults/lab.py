@@ -33,7 +33,7 @@ from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
 from gitmem.git.transaction import HandEditsInTheWay, Published, writing
 from gitmem.git.tree import Edit
-from gitmem.git.worktree_status import HandEdit
+from gitmem.git.worktree import HandEdit
 
 from tests.faults.trap import Trap
 from tests.git.support import (
