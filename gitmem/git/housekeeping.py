@@ -1,13 +1,14 @@
 """Housekeeping: keep a bundle fast and small after tens of thousands of commits, and prove that its objects are whole.
 
-Small packs are joined after every commit (`packs.py`). What is left is compression with deltas,
-which git does best: the git program is used when it is there.
+Small packs are joined after every commit, with deltas along time (`packs.py`). The rest is left to the git program: objects
+that another program wrote, and those that nothing leads to. Without git there is neither.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -60,7 +61,8 @@ def due(repository: Repository) -> bool:
     now = Weight.of(repository)
     last = repository.state.read_json(CACHE, _LAST_GC).get("bytes")
     most = _GROWTH_LIMIT + 2 * (last if isinstance(last, int) else 0)
-    return now.loose >= _LOOSE_LIMIT or now.packs >= _PACK_LIMIT or now.bytes >= most
+    is_large = now.loose >= _LOOSE_LIMIT or now.packs >= _PACK_LIMIT or now.bytes >= most
+    return is_large and shutil.which("git") is not None
 
 
 def last_time(repository: Repository) -> float | None:
@@ -72,13 +74,12 @@ def last_time(repository: Repository) -> float | None:
 
 
 def clean(repository: Repository) -> Cleaned:
-    """Compress the object store. Commits go on meanwhile when git does it."""
-    import shutil
-
+    """Compress the object store, while commits go on."""
     with repository.state.lock("gc", "Housekeeping is running already: let it end.").hold("gc", wait=0):
         before = Weight.of(repository)
         by = "git" if shutil.which("git") else "gitmem"
-        _with_git(repository) if by == "git" else _without_git(repository)
+        if by == "git":
+            _with_git(repository)
         repository.refs.pack()
         repository.store.close()
         after = Weight.of(repository)
@@ -125,14 +126,6 @@ def _kept(repository: Repository) -> set[Oid]:
         found |= {index.oid(place) for place in range(len(index.names))} if index else set()
     known = repository.store.with_prefix()
     return found & known
-
-
-def _without_git(repository: Repository) -> None:
-    """Put everything into one pack with deltas along time, while no one else writes; nothing is pruned."""
-    from gitmem.git.transaction import writing
-
-    with writing(repository, "gc"):
-        repository.store.repack()
 
 
 def damaged_packs(repository: Repository) -> Iterator[tuple[str, str]]:

@@ -59,12 +59,11 @@ class Packed:
         return zlib.decompress(self.raw[header(self.raw, 0)[2] :])
 
 
-def compress(item: GitObject, *, level: int = 0) -> Packed:
-    """The pack entry of one object: its header, then zlib data; quickly, where no level is given."""
+def compress(item: GitObject) -> Packed:
+    """The pack entry of one object: its header, then zlib data."""
     head = entry_header(TYPE_NUMBERS[item.type], len(item.content))
     # Buys "times the floor": names and hashes hardly shrink, and deflating is most of what a tree would cost.
-    is_stored = item.type == b"tree" and not level
-    deflated = _stored(item.content) if is_stored else zlib.compress(item.content, level or 1)
+    deflated = _stored(item.content) if item.type == b"tree" else zlib.compress(item.content, 1)
     raw = head + deflated
     return Packed(item.oid, zlib.crc32(raw), raw)
 
@@ -210,7 +209,13 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int, 
     if len(done) < at_least // 2:
         return 0
     _make_deltas(joined)
-    _put_in_place_of(directory, done, joined.values(), stem=stem)
+    pack = StagedPack(directory, joined.values(), stem=stem)
+    pack.place()
+    for name in done:
+        if name != pack.name:
+            # The index goes first: git takes a pack without one for unfinished.
+            for suffix in (".idx", ".pack", ".rev"):
+                remove_file(os.path.join(directory, name + suffix))
     return len(done)
 
 
@@ -238,26 +243,6 @@ def _make_deltas(joined: dict[Oid, Packed]) -> None:
         raw = entry_header(_REF_DELTA, len(made)) + bytes.fromhex(new) + zlib.compress(made)
         if len(made) < len(read(old)) // 2 and len(raw) < len(joined[old].raw):
             joined[old] = Packed(old, zlib.crc32(raw), raw)
-
-
-def replace_packs(directory: str, objects: Iterable[GitObject], *, stem: str) -> None:
-    """Replace all packs by one with deltas, except those marked to be kept; `objects` are all that the others hold."""
-    names = set(os.listdir(directory)) if os.path.isdir(directory) else set()
-    packs = [name[: -len(".pack")] for name in names if name.endswith(".pack")]
-    old = [name for name in packs if not _is_kept(name, names - {name + ".bitmap"})]
-    joined = {one.oid: compress(one, level=6) for one in objects}
-    _make_deltas(joined)
-    _put_in_place_of(directory, old, joined.values(), stem=stem)
-
-
-def _put_in_place_of(directory: str, old: Iterable[str], objects: Iterable[Packed], *, stem: str) -> None:
-    pack = StagedPack(directory, objects, stem=stem)
-    pack.place()
-    for name in old:
-        if name != pack.name:
-            # The index goes first: git takes a pack without one for unfinished.
-            for suffix in (".idx", ".pack", ".rev", ".bitmap"):
-                remove_file(os.path.join(directory, name + suffix))
 
 
 def _remove_orphan(stem: str) -> None:

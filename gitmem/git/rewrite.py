@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gitmem.git.objects import (
@@ -62,8 +63,8 @@ class Rewriter:
         """`made` takes the objects that are new; `known` are commits of which it is known already what they become."""
         self._store = store
         self._rules = rules
-        self._trees: dict[tuple[Oid, str], tuple[TreeEntry | None, Held]] = {}
-        self._blobs: dict[tuple[Oid, str], Oid | None] = {}
+        self._tree = cache(self._rewritten_tree)
+        self._blob = cache(self._rewritten_blob)
         self._held: dict[Oid, Held] = {}
         self.done = Rewritten(dict(known), objects=made)
 
@@ -142,14 +143,8 @@ class Rewriter:
         self.done.objects.setdefault(made.oid, made)
         return made.oid
 
-    def _tree(self, oid: Oid, prefix: str) -> tuple[TreeEntry | None, Held]:
+    def _rewritten_tree(self, oid: Oid, prefix: str) -> tuple[TreeEntry | None, Held]:
         """Return the rewritten tree (None when it is left empty), and the changes in it."""
-        known = self._trees.get((oid, prefix))
-        if known is None:
-            known = self._trees[oid, prefix] = self._tree_anew(oid, prefix)
-        return known
-
-    def _tree_anew(self, oid: Oid, prefix: str) -> tuple[TreeEntry | None, Held]:
         before = Directory.parse(self._store.raw_tree(oid))
         changes: dict[bytes, TreeEntry | None] = {}
         held: set[tuple[str, Oid]] = set()
@@ -200,13 +195,10 @@ class Rewriter:
         mode = tree.entries[b"index.md"].mode
         return tree.changed({b"index.md": TreeEntry(mode, self._new(b"blob", page))})
 
-    def _blob(self, oid: Oid, path: str) -> Oid | None:
-        if (oid, path) not in self._blobs:
-            data = self._store.blob(oid)
-            new = self._rules.content(path, data, self.done.commits)
-            same = new is not None and (new is data or new == data)
-            self._blobs[oid, path] = oid if same else None if new is None else self._new(b"blob", new)
-        return self._blobs[oid, path]
+    def _rewritten_blob(self, oid: Oid, path: str) -> Oid | None:
+        data = self._store.blob(oid)
+        new = self._rules.content(path, data, self.done.commits)
+        return oid if new == data else None if new is None else self._new(b"blob", new)
 
 
 def _free(name: bytes, taken: Iterable[bytes]) -> bytes:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.errors import VERIFY, BundleUnusable, MissingObject
-from gitmem.files import remove_file
 from gitmem.git.objects import (
     EMPTY_TREE,
     Commit,
@@ -255,17 +254,6 @@ class ObjectStore:
             largest=_LARGEST_TO_JOIN,
             unfit=self._unfit_packs,
         )
-
-    def repack(self) -> None:
-        """Put all objects into one pack, and take away the packs and files that held them; under the lock."""
-        from gitmem.git.packs import replace_packs
-
-        known = self.with_prefix()
-        objects = (GitObject(*self.read(oid), oid) for oid in known)
-        replace_packs(self.pack_directory, objects, stem=self._stem())
-        for oid in known:
-            remove_file(self._loose_path(oid))
-        self.close()
 
     def _stem(self) -> str:
         return os.path.join(self._state.scratch, f"{os.getpid()}-{threading.get_ident()}-objects")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from pathlib import Path
@@ -37,7 +36,7 @@ def _size(root: str) -> int:
     return sum(path.stat().st_size for path in packs.iterdir())
 
 
-@pytest.mark.parametrize(("with_git", "at_most"), [(True, 1.2), (False, 3.0)])
+@pytest.mark.parametrize(("with_git", "at_most"), [(True, 1.2), (False, 1.5)])
 def test_a_store_becomes_small(
     repository: Repository,
     tmp_path: Path,
@@ -45,7 +44,7 @@ def test_a_store_becomes_small(
     with_git: bool,
     at_most: float,
 ) -> None:
-    """Against `git repack -adf` of a copy; packs that were joined without deltas are tried again too."""
+    """Against `git repack -adf` of a copy; joining packs has done nearly all of it before."""
     _a_life(repository)
     run_git(repository.root, "tag", "snapshot/one")
     repository.store.tidy()
@@ -54,6 +53,7 @@ def test_a_store_becomes_small(
     expected = run_git(repository.root, "rev-list", "--objects", "--all")
     if not with_git:
         monkeypatch.setattr(shutil, "which", lambda _: None)
+        assert not housekeeping.due(repository)
     done = housekeeping.clean(repository)
     assert ("git" if with_git else "gitmem") == done.by
     assert _size(repository.root) <= at_most * _size(str(tmp_path / "copy"))
@@ -64,19 +64,6 @@ def test_a_store_becomes_small(
     fresh = open_repository(repository.root).store
     assert all(fresh.read(line[:40]) for line in expected.split("\n"))
     append(repository, "parts/1.md", b"and it goes on\n")
-
-
-def test_objects_that_nothing_leads_to_stay(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without git nothing is pruned: a held text, or the commit of a reset, is still there."""
-    loose = run_git(repository.root, "hash-object", "-w", "--stdin", stdin=b"alone")
-    append(repository, "a.md", b"x\n")
-    lost = append(repository, "a.md", b"y\n").commit.oid
-    run_git(repository.root, "reset", "-q", "--hard", "HEAD~1")
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    housekeeping.clean(repository)
-    assert b"alone" == repository.store.blob(loose)
-    assert b"x\ny\n" == repository.tree(lost).read("a.md")
-    assert not os.path.exists(os.path.join(repository.git_dir, "objects", loose[:2], loose[2:]))
 
 
 _LINES = st.lists(
