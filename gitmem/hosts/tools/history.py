@@ -116,7 +116,7 @@ def _story_of(call: ToolArguments, wanted: str) -> Lines:
         (path, story)
         for path, keys in _meant(call, wanted).items()
         for story in call.memory.blame(path)
-        if (not keys or story.entry.key.id in keys) and egress.standing(path, story.entry).is_out
+        if (not keys or story.entry.key.id in keys) and egress.standing(path, story.entry)
     ]
     lines = [text for path, one in stories[: call.limit(MOST)] for text in _story(call, path, one, egress)]
     return lines or ["Nothing of it holds now."]
@@ -162,10 +162,10 @@ def _earlier(call: ToolArguments, story: Blamed) -> Iterator[tuple[Entry, str, s
     wordings = {one.text: one.by for one in story.earlier[:_FEW] if story.entry.key.space == "§"}
     then = Egress(call.memory, about="then", reader=call.session.reader)
     entries = [Entry(section_key(text), text) for text in wordings]
-    for entry in then.entries(entries, call.memory.tree()):
-        by = wordings.get(entry.text)
+    for one in filter(None, then.entries(entries, call.memory.tree())):
+        by = wordings.get(one.entry.text)
         if by is not None:
-            yield entry, by.at, by.agent
+            yield one.entry, by.at, by.agent
 
 
 # --- diff ------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from gitmem.hosts.tools.text import flat, in_pieces, is_knowledge, knowledge, li
 from gitmem.index.filters import Filters
 from gitmem.memory.find.recall import MOST_SESSIONS, About, Line, Recall
 from gitmem.memory.find.search import Hit, Search
-from gitmem.memory.gate.egress import Egress, worth
+from gitmem.memory.gate.egress import Egress, Standing, worth
 from gitmem.memory.history.log import History, LogFilter
 from gitmem.memory.ids import event_meant
 from gitmem.okf import layout
@@ -119,8 +119,8 @@ def _store(call: ToolArguments, egress: Egress, wanted: str, as_of: str) -> _Fet
     if target is None:
         return None
     entries = _entries(call, egress, target, as_of)
-    call.session.showed((layout.MEMORY, entry.key) for entry in entries)
-    lines = [f"{short(entry.key.id)}  {_marked(egress, entry)}" for entry in entries]
+    call.session.showed((layout.MEMORY, one.entry.key) for one in entries)
+    lines = [f"{short(one.entry.key.id)}  {one.line}" for one in entries]
     return _Fetched(target.upper(), "\n".join(lines) or "It is empty.")
 
 
@@ -128,36 +128,29 @@ def _entry(call: ToolArguments, egress: Egress, wanted: str, as_of: str) -> _Fet
     if not _HASH.fullmatch(wanted):
         return None
     found = {
-        entry.key: (target, entry)
+        one.entry.key: (target, one)
         for target in _STORES.values()
-        for entry in _entries(call, egress, target, as_of)
-        if entry.key.id.startswith(wanted)
+        for one in _entries(call, egress, target, as_of)
+        if one.entry.key.id.startswith(wanted)
     }
     if len(found) > 1:
-        texts = {entry.key.id: _marked(egress, entry) for _, entry in found.values()}
+        texts = {key.id: one.line for key, (_, one) in found.items()}
         raise ambiguous(wanted, texts, "entries", texts)
-    for target, entry in found.values():
-        call.session.showed([(call.memory.curated.path(target), entry.key)])
-        return _Fetched(short(entry.key.id), _marked(egress, entry), entry.at)
+    for key, (target, one) in found.items():
+        call.session.showed([(call.memory.curated.path(target), key)])
+        return _Fetched(short(key.id), one.line, one.entry.at)
     return None
 
 
-def _entries(call: ToolArguments, egress: Egress, target: Target, as_of: str) -> list[Entry]:
+def _entries(call: ToolArguments, egress: Egress, target: Target, as_of: str) -> list[Standing]:
     """The entries of a store that may be seen, as a prompt would have them."""
     entries = call.memory.curated.entries(target, revision=as_of or "HEAD", user=call.session.page)
-    return egress.entries(entries, call.memory.tree())
-
-
-def _marked(egress: Egress, entry: Entry) -> str:
-    from gitmem.memory.gate.marks import is_unconfirmed, source_in
-
-    text = egress.clean(entry.text)
-    return f"(unconfirmed, from {egress.name(source_in(entry))}) {text}" if is_unconfirmed(entry) else text
+    return [one for one in egress.entries(entries, call.memory.tree()) if one]
 
 
 def marked_entry(egress: Egress, path: str, entry: Entry) -> str:
     """An entry of a file, with its mark."""
-    known = worth(KNOWLEDGE, "", egress.came_from(path, entry.key))
+    known = worth(KNOWLEDGE, "", egress.source(path, entry.key))
     return marked(known, egress.text(entry.text))
 
 
@@ -183,9 +176,7 @@ def _file(call: ToolArguments, egress: Egress, wanted: str, tree: Tree) -> _Fetc
     if not egress.is_readers(path, CONCEPT):
         return None
     call.session.showed([(path, CONCEPT)])
-    source = egress.came_from(path, CONCEPT)
-    mark = f"(unconfirmed, from {source}) " if source else ""
-    return _Fetched(egress.name(path), mark + egress.page(path, tree))
+    return _Fetched(egress.name(path), egress.page(path, tree).line)
 
 
 # --- recall ----------------------------------------------------------------------------------------------

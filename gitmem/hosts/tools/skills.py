@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UsageError
 from gitmem.hosts.tools.table import LONGEST, MOST
 from gitmem.hosts.tools.text import in_pieces, line
-from gitmem.memory.gate.egress import FLAGGED, GONE, Egress
+from gitmem.memory.gate.egress import FLAGGED, Egress
 from gitmem.okf.entries import CONCEPT
 from gitmem.world import platform_name
 
@@ -43,7 +43,7 @@ def _read(call: ToolArguments, name: str, file: str) -> Lines:
     start = max(0, int(call.given.get("offset") or 0))
     part = text[start : start + LONGEST]
     end = start + len(part)
-    source = egress.came_from(path, CONCEPT)
+    source = egress.source(path, CONCEPT)
     mark = f"unconfirmed: it came from {source}" if source else ""
     return [
         line(egress.name(view.skill.title), view.file, mark),
@@ -56,7 +56,7 @@ def _read(call: ToolArguments, name: str, file: str) -> Lines:
 def _shown(egress: Egress, view: SkillView, path: str) -> str:
     if not view.is_text:
         return f"(not text, {view.size:,} bytes)"
-    return (egress.clean(view.text) or GONE) if egress.is_harmless(view.text, path) else FLAGGED
+    return egress.text(view.text) if egress.is_harmless(view.text, path) else FLAGGED
 
 
 def manage(call: ToolArguments) -> Lines:

@@ -79,7 +79,7 @@ def _near(call: ToolArguments, answer: Answer) -> Lines:
 
     The user decides between a source and what is known, and about their own words.
     """
-    near = call.egress().entries(answer.near, call.memory.tree())
+    near = [one.entry for one in call.egress().entries(answer.near, call.memory.tree()) if one]
     if not near:
         return []
     texts = {entry.text for entry in near}
@@ -119,7 +119,7 @@ def _own_words(call: ToolArguments, name: str) -> str:
 def _inventory(call: ToolArguments, target: Target) -> str:
     stored = call.memory.curated.entries(target, user=call.session.page)
     entries = call.egress().entries(stored, call.memory.tree())
-    shown = [shortened(entry.text, 80) for entry in entries]
+    shown = [shortened(one.text, 80) for one in entries if one]
     return f"The store has: {'; '.join(shown)}." if shown else "The store is empty."
 
 

@@ -12,7 +12,6 @@ from gitmem.memory.curated.contests import uncontested
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.gate.ledger import Ledger
-from gitmem.memory.gate.marks import source_in
 from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -83,17 +82,17 @@ def _shown_entries(
     egress, ledger = Egress(bundle), bundle.part(Ledger)
     entries = bundle.part(CuratedStore).entries(target, revision=commit, machine=machine, user=user)
     entries = [entry for entry in entries if not ledger.is_hidden(entry.key.id)]
-    standings = {one.entry.key: one for one in egress.standings(entries, tree)}
+    standings = {one.entry.key: one for one in egress.entries(entries, tree)}
     return {
-        entry.key: _ShownEntry(entry, _shown(standings[entry.key], target, egress))
+        entry.key: _ShownEntry(entry, _shown(standings[entry.key], target))
         for entry in uncontested([one.entry for one in standings.values()])
     }
 
 
 def for_agents(bundle: Bundle, target: Target) -> list[Entry]:
     """The entries of a store that an agent may get on this machine."""
-    found = Egress(bundle).standings(bundle.part(CuratedStore).entries(target), bundle.tree())
-    allowed = {one.entry.key for one in found if one.is_out}
+    found = Egress(bundle).entries(bundle.part(CuratedStore).entries(target), bundle.tree())
+    allowed = {one.entry.key for one in found if one}
     return [entry for entry in uncontested([one.entry for one in found]) if entry.key in allowed]
 
 
@@ -101,16 +100,16 @@ def unconfirmed(bundle: Bundle) -> list[str]:
     """A line for each entry and skill in a prompt of this machine that is unconfirmed: its text and its source."""
     store, egress, tree = bundle.part(CuratedStore), Egress(bundle), bundle.tree()
     entries = [
-        f"{shortened(one.words, _QUOTED)} (from {egress.name(source_in(one.entry))})"
+        f"{shortened(one.text, _QUOTED)} (from {one.source})"
         for target in TARGETS
-        for one in egress.standings(store.entries(target), tree)
+        for one in egress.entries(store.entries(target), tree)
         if one.state == "marked"
     ]
     skills = [path for path, _ in tree.files("skills") if path.endswith("/SKILL.md")]
     return entries + [
         f"the skill {egress.name(path.split('/')[-2])} (from {source})"
         for path in skills
-        if (source := egress.came_from(path, CONCEPT))
+        if (source := egress.source(path, CONCEPT))
     ]
 
 
@@ -118,7 +117,7 @@ def about_user(bundle: Bundle, user: str) -> list[str]:
     """A line for each entry of the page of one user among several, as a prompt may have it."""
     path, egress, tree = layout.user_memory(user), Egress(bundle), bundle.tree()
     entries = CuratedFile.parse_leniently(tree.read(path), path).entries if user else []
-    return [_shown(one, "user", egress) for one in egress.standings(entries, tree)]
+    return [_shown(one, "user") for one in egress.entries(entries, tree)]
 
 
 def render(target: Target, texts: Sequence[str], limit: int) -> str:
@@ -129,13 +128,10 @@ def render(target: Target, texts: Sequence[str], limit: int) -> str:
     return f"{_RULE}\n{header}\n{_RULE}\n{content}"
 
 
-def _shown(found: Standing, target: Target, egress: Egress) -> str:
+def _shown(found: Standing, target: Target) -> str:
     """The entry, or a line in its place where it waits for a person, whatever the entry begins with."""
-    if found.state == "shown":
-        return found.entry.text
-    if found.state == "marked":
-        source = shortened(egress.name(source_in(found.entry)), _QUOTED)
-        return f"(unconfirmed, from {source}) {found.entry.text}"
+    if found:
+        return found._replace(text=found.entry.text, source=shortened(found.source, _QUOTED)).line
     rules = ", ".join(found.rules)
     return (
         f"[BLOCKED: an entry of {_FILES[target]} is kept out of this prompt ({rules}) until a person looks.]"

@@ -23,7 +23,7 @@ from gitmem.index.query import Query, parse
 from gitmem.memory.find.date_questions import Stretch, is_about_user, looks_back
 from gitmem.memory.find.question import is_one_subject, says_little, telling_words
 from gitmem.memory.find.search import Search, on_one_line
-from gitmem.memory.gate.egress import DOUBTED, Egress, Visible
+from gitmem.memory.gate.egress import DOUBTED, Egress, Standing
 from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout, timestamps
 from gitmem.okf.entries import EntryKey
@@ -327,10 +327,10 @@ class _Recollection:
         asked = roots(question.query.text)
         return any(2 * len(asked & roots(self._index.text_of(entry))) >= len(asked) for entry, _ in gone)
 
-    def _injected(self, text: str, place: Place) -> Visible | None:
+    def _injected(self, text: str, place: Place) -> Standing | None:
         """Return a text as it leaves unasked: talk that the scanner doubts is for those who search for it."""
         shown = self._egress.show(text, place)
-        return shown if shown is not None and shown.unconfirmed != DOUBTED else None
+        return shown if shown and shown.source != DOUBTED else None
 
     def _line(self, clean: str, ranked: Ranked, counters: Sequence[Counter]) -> str:
         """Return what a line shows of an entry, of each message the sentences that answer; empty for an open question."""
@@ -426,9 +426,9 @@ class _Recollection:
                 shown = plain(shortened(part(left.text), _LONGEST))
                 yield self._piece(shown, span, left)
 
-    def _piece(self, text: str, place: Place, shown: Visible) -> _Piece:
+    def _piece(self, text: str, place: Place, shown: Standing) -> _Piece:
         since = plain(shortened(shown.since, _LONGEST))
-        return _Piece(text, place, shown.unconfirmed, since)
+        return _Piece(text, place, shown.source, since)
 
     # A line
 

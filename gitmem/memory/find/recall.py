@@ -323,7 +323,7 @@ class Recall:
                 span.rank,
                 egress.name(span.source),
                 plain(shown.since),
-                plain(shown.unconfirmed),
+                plain(shown.source),
                 span.path,
             )
             for span in spans

@@ -19,7 +19,7 @@ from gitmem.memory.find.embedding import Meaning
 from gitmem.memory.find.filter_names import check_each
 from gitmem.memory.find.question import Question, is_question
 from gitmem.memory.find.ranking import Ranked, Ranking
-from gitmem.memory.gate.egress import Egress, Visible
+from gitmem.memory.gate.egress import Egress, Standing
 from gitmem.memory.indexing import Indexing
 from gitmem.notices import Notice
 from gitmem.okf import timestamps
@@ -211,7 +211,7 @@ class Search:
 
     # What is shown
 
-    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress, shown: Visible) -> Hit:
+    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress, shown: Standing) -> Hit:
         place, candidate = ranked.place, ranked.candidate
         gone = index.commit_at(place.to_seq) if place.to_seq else None
         with_marks = without_tags(marked(index.database, query, candidate.id, candidate.text), place.tags)
@@ -236,7 +236,7 @@ class Search:
             place.rank,
             egress.name(place.source),
             plain(shown.since),
-            plain(shown.unconfirmed),
+            plain(shown.source),
         )
 
 

@@ -97,6 +97,6 @@ def test_a_secret_is_redacted_before_a_snippet_is_cut(bundle: Memory) -> None:
     index = bundle.index.current()
     [place] = index.spans_in(layout.MEMORY)
     visible = Egress(bundle, index).show(text, place)
-    assert visible is not None
+    assert visible
     for width in range(150, 200, 3):
         assert key[4:10] not in visible.piece(text, lambda whole, width=width: whole[:width])  # type: ignore[misc]
