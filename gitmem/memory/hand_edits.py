@@ -21,7 +21,7 @@ from gitmem.okf import frontmatter, layout, paths, validate
 from gitmem.okf.concept import as_note, decode, type_of
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
-from gitmem.okf.files import SectionsFile, open_file
+from gitmem.okf.files import open_file
 from gitmem.okf.timestamps import of_seconds
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Pu
 def _many_removed(path: str, before: bytes | None, after: bytes | None) -> int:
     """The number of entries that a version of a § file lost, where that is most of them; else 0."""
     was = open_file(path, before)
-    if not isinstance(was, SectionsFile):
+    if was.kind != "curated":
         return 0
     gone = len(was.entries.keys() - open_file(path, after).entries.keys())
     return gone if gone >= _MANY and 2 * gone > len(was.entries) else 0
@@ -242,14 +242,14 @@ def _stored(bundle: Bundle, edit: HandEdit, look: bool) -> bytes | None:
     data = _as_concept(path, edit.data)
     if reason := validate.too_large(path, data):
         raise InvalidContent(f"{path} is too large. {reason}")
-    file = open_file(path, data)
-    if isinstance(file, SectionsFile):
+    file = open_file(path, data).content
+    if isinstance(file, CuratedFile):
         if look:
             return data
-        data = _curated(bundle, path, file.file)
+        data = _curated(bundle, path, file)
     for violation in validate.check_file(path, data):
         raise InvalidContent(f"{path} is not a valid OKF file: {violation.reason}")
-    if not isinstance(file, SectionsFile) and not layout.is_generated(path):
+    if not isinstance(file, CuratedFile) and not layout.is_generated(path):
         _refuse(bundle, path, data, look)
     return data
 

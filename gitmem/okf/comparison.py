@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from typing import Literal
 
-from gitmem.errors import InvalidContent
 from gitmem.okf.entries import CONCEPT, Change, Entry, EntryKey, Op
-from gitmem.okf.files import ConceptFile, EntryFile, open_file
+from gitmem.okf.files import EntryFile, open_file
 
 
 def compare(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[Change]:
@@ -27,28 +26,8 @@ def compare(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[Change]:
         before, after = old.get(path), new.get(path)
         if before == after:
             continue
-        one = open_file(path, before)
-        changes += _compare_file(path, one, _with_other_body(one, after) or open_file(path, after))
+        changes += _compare_file(path, open_file(path, before), open_file(path, after))
     return _with_moves(changes)
-
-
-def _with_other_body(file: EntryFile, data: bytes | None) -> EntryFile | None:
-    """The same concept with another body, where its front matter is the same to the byte.
-
-    Most changes of a concept are of this kind, and reading YAML is what a comparison costs.
-    """
-    if data is None or not isinstance(file, ConceptFile):
-        return None
-    end = file.data.find(b"\n---\n")
-    if end < 0 or b"\r" in data or not data.startswith(file.data[: end + 5]):
-        return None
-    try:
-        concept = file.concept.with_body(data[end + 5 :].decode())
-        if concept.render() != data:
-            return None
-    except (UnicodeDecodeError, InvalidContent):
-        return None
-    return ConceptFile(file.path, data, concept)
 
 
 def _compare_file(path: str, old: EntryFile, new: EntryFile) -> list[Change]:
@@ -61,7 +40,7 @@ def _compare_file(path: str, old: EntryFile, new: EntryFile) -> list[Change]:
 def _compare_parts(path: str, old: EntryFile, new: EntryFile) -> list[Change]:
     before, after = old.differing(new), new.differing(old)
     removed = {key: entry for key, entry in before.items() if key not in after}
-    title = new.concept.title if isinstance(new, ConceptFile) else ""
+    title = new.concept.title if new.kind == "concept" and new.concept is not None else ""
     changes: list[Change] = []
     for key, entry in after.items():
         was = before.get(key)

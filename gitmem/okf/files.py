@@ -9,10 +9,9 @@ from; a § file or a session part that was changed is written in gitmem's own fo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from gitmem.errors import InvalidContent
 from gitmem.okf import frontmatter, layout
@@ -23,8 +22,6 @@ from gitmem.okf.events import Event, EventsFile
 
 _WHOLE_FILES = frozenset((CONCEPT, BLOB))
 _NOTHING = object()
-# A § file or part with CRLF goes by the rules of its own parser; any other is read once.
-_CRLF = b"\r\n"
 
 
 def open_file(path: str, data: bytes | None) -> EntryFile:
@@ -32,80 +29,114 @@ def open_file(path: str, data: bytes | None) -> EntryFile:
 
     What cannot be read is a blob, so that no command over history stops at a broken file.
     """
-    if layout.is_generated(path):
-        return GeneratedFile(path, data, None)
-    if data is None or not path.endswith(".md"):
-        return BlobFile(path, data, None)
+    if data is None or not path.endswith(".md") or layout.is_generated(path):
+        return EntryFile(path, data)
     with suppress(InvalidContent):
         concept = Concept.parse(data)
         if concept.type in CURATED_TYPES:
-            sections = CuratedFile.parse(data, path) if _CRLF in data else CuratedFile.of(concept)
-            return SectionsFile(path, data, sections.concept, sections)
+            sections = CuratedFile.parse(data, path)
+            return EntryFile(path, data, sections.concept, sections)
         if concept.type == EVENTS_TYPE:
-            part = EventsFile.parse(data, path) if _CRLF in data else EventsFile.of(concept)
-            return PartFile(path, data, part.concept, part)
-        return ConceptFile(path, data, concept)
+            part = EventsFile.parse(data, path)
+            return EntryFile(path, data, part.concept, part)
+        return EntryFile(path, data, concept)
     if layout.default_type(path) in CURATED_TYPES:  # a host writes its § files without front matter
         with suppress(InvalidContent):
-            return SectionsFile(path, data, None, CuratedFile.parse(data, path))
-    return BlobFile(path, data, None)
+            return EntryFile(path, data, None, CuratedFile.parse(data, path))
+    return EntryFile(path, data)
 
 
 @dataclass(frozen=True, slots=True)
 class EntryFile:
-    """A file and its entries: its bytes (None for no file) and, if it has front matter, the concept that it is."""
+    """A file and its entries.
+
+    `data` are its bytes: None for no file, and for one that was changed and is written by `render`. `concept` is its front
+    matter, where it has one, and `content` the § file or the session part that it is.
+    """
 
     path: str
     data: bytes | None = field(repr=False)
-    concept: Concept | None = field(repr=False)
-
-    kind: ClassVar[Kind]
-    space: ClassVar[str] = ""
-    """The key space of its entries, apart from front matter."""
+    concept: Concept | None = field(default=None, repr=False)
+    content: CuratedFile | EventsFile | None = field(default=None, repr=False)
 
     def render(self) -> bytes | None:
-        """The file's bytes; None when nothing is left of it."""
-        return self.data
+        """The file's bytes; None when nothing is left of it: a part goes with its last event, unless it has a note."""
+        content = self.content or self.concept
+        if self.data is not None or content is None:
+            return self.data
+        is_empty = isinstance(content, EventsFile) and not content.concept.body.strip()
+        return None if is_empty else content.render()
 
     # What it says
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of the file, which says what its entries are."""
+        if self.content is not None:
+            return "curated" if isinstance(self.content, CuratedFile) else "events"
+        if self.concept is not None:
+            return "concept"
+        return "generated" if layout.is_generated(self.path) else "blob"
+
+    @property
+    def space(self) -> str:
+        """The key space of its entries, apart from front matter."""
+        return _SPACES.get(self.kind, "")
 
     @property
     def front(self) -> Mapping[str, object]:
         """Its front matter, but for the list that only repeats its entries."""
         meta = self.concept.meta if self.concept is not None else {}
-        return {name: value for name, value in meta.items() if name != "entries"}
+        return {name: value for name, value in meta.items() if self.content is None or name != "entries"}
+
+    @property
+    def texts(self) -> dict[EntryKey, Entry]:
+        """All but the front matter, in the order of the file."""
+        if isinstance(self.content, CuratedFile):
+            return {entry.key: entry for entry in self.content.entries}
+        if self.content is not None:
+            return {event.key: event.entry for event in self.content.events}
+        if self.concept is not None:
+            return {BODY: Entry(BODY, self.concept.body)} if self.concept.body else {}
+        return {BLOB: _blob(self.data)} if self.data is not None and self.kind == "blob" else {}
 
     @property
     def entries(self) -> dict[EntryKey, Entry]:
         """Its entries, in their order in the file."""
-        return self._texts
+        return self.parts if self.kind == "concept" else self.texts
 
     @property
     def parts(self) -> dict[EntryKey, Entry]:
         """All that can differ inside it: its entries, and the other front matter of § files and parts."""
-        return {**_meta_entries(self.front), **self._texts}
+        return {**_meta_entries(self.front), **self.texts}
 
     @property
     def units(self) -> dict[EntryKey, Entry]:
         """Return the units that are added, removed and retracted: § entries, events, or the whole file."""
-        return self._texts
+        whole = self.whole if self.kind == "concept" else None
+        return {CONCEPT: whole} if whole is not None else self.texts
 
     @property
     def whole(self) -> Entry | None:
         """The file as one entry; None for no file."""
         data = self.render()
-        return _blob(data) if data is not None else None
+        if data is None or self.concept is None or self.content is not None:
+            return _blob(data) if data is not None else None
+        title = self.concept.title or self.path.rpartition("/")[2].removesuffix(".md")
+        return Entry(CONCEPT, title, kind=self.concept.type, source=data)
 
     @property
     def body(self) -> str:
         """Return the body of a concept without its front matter; the whole text of any other file."""
+        if self.concept is not None and self.content is None:
+            return self.concept.body
         return (self.render() or b"").decode("utf-8", "replace")
 
     def get(self, key: EntryKey) -> Entry | None:
         """Return the entry under a key; for the key of a whole file, the whole file."""
         if key in _WHOLE_FILES:
             return self.whole
-        return (self.parts if key.space == "meta" else self._texts).get(key)
+        return (self.parts if key.space == "meta" else self.texts).get(key)
 
     def holds(self, entry: Entry) -> bool:
         """Return whether it still is, or still has, that entry."""
@@ -121,7 +152,7 @@ class EntryFile:
         theirs = other.front
         own = self.front.items()
         other_values = {name: value for name, value in own if not _same(value, theirs.get(name, _NOTHING))}
-        return {**_meta_entries(other_values), **self._texts}
+        return {**_meta_entries(other_values), **self.texts}
 
     def takes(self, key: EntryKey) -> bool:
         """Return whether such an entry can be put into this file as it is."""
@@ -133,10 +164,10 @@ class EntryFile:
     def without(self, keys: Collection[EntryKey]) -> EntryFile:
         """The file without these entries; the same file when it has none of them. A type is never taken out."""
         if not _WHOLE_FILES.isdisjoint(keys):
-            return BlobFile(self.path, None, None)
+            return EntryFile(self.path, None)
         file = self._with_front({key.id: None for key in keys if key.space == "meta" and key.id != "type"})
-        own = {key for key in keys if key.space == self.space}
-        return file._without(own) if own else file
+        own = {key for key in keys if key.space == self.space}.intersection(file.texts)
+        return file.with_texts([text for key, text in file.texts.items() if key not in own]) if own else file
 
     def plus(self, entry: Entry) -> EntryFile:
         """The file with one more entry, or with another value for its front matter, its body or all of it."""
@@ -147,7 +178,7 @@ class EntryFile:
             raise InvalidContent(f"{self.path} is a {self.kind} file: it cannot take {entry.key}.")
         if entry.key.space == "meta":
             return file._with_front({entry.key.id: frontmatter.load_value(entry.text)})
-        return file._plus(entry)
+        return file.with_texts([*file.texts.values(), entry])
 
     def replacing(self, old: Entry, new: Entry) -> EntryFile:
         """The file with one entry in the place of another."""
@@ -159,159 +190,42 @@ class EntryFile:
         """The file as one of § entries or events, where there is none yet; of a broken § file, what can be read."""
         if space == "§" and self.space != "§":
             sections = CuratedFile.parse_leniently(self.data, self.path)
-            return SectionsFile(self.path, self.data, sections.concept, sections)
+            return EntryFile(self.path, self.data, sections.concept, sections)
         if space == "event" and self.space != "event" and self.data is None:
             part = EventsFile.new()
-            return PartFile(self.path, None, part.concept, part)
+            return EntryFile(self.path, None, part.concept, part)
         return self
+
+    def with_texts(self, texts: Sequence[Entry]) -> EntryFile:
+        """The file with these entries beside its front matter. Events stay as they are written, and new ones follow."""
+        if isinstance(self.content, CuratedFile):
+            sections = self.content.with_entries(texts)
+            return EntryFile(self.path, None, sections.concept, sections)
+        if self.content is not None:
+            wanted = {entry.key.id for entry in texts}
+            kept = self.content.without({one.id for one in self.content.events if one.id not in wanted})
+            part = kept.append(map(Event.of, texts))
+            return self if part is self.content else EntryFile(self.path, None, part.concept, part)
+        assert self.concept is not None
+        body = texts[-1].text if texts else ""
+        return EntryFile(self.path, None, self.concept.with_body(body))
 
     def _with_front(self, values: Mapping[str, object]) -> EntryFile:
         """The file with these values in its front matter; None takes a key out."""
         concept = self.concept.with_meta(**values) if self.concept is not None and values else self.concept
-        return self if concept is None or concept is self.concept else self._of(concept)
-
-    # What differs by kind; a blob has neither front matter nor anything in it
-
-    @property
-    def _texts(self) -> dict[EntryKey, Entry]:
-        """All but the front matter."""
-        raise NotImplementedError
-
-    def _of(self, concept: Concept) -> EntryFile:
-        raise NotImplementedError
-
-    def _without(self, keys: Collection[EntryKey]) -> EntryFile:
-        raise NotImplementedError
-
-    def _plus(self, entry: Entry) -> EntryFile:
-        raise NotImplementedError
-
-
-class BlobFile(EntryFile):
-    """A file that is one entry, or no file."""
-
-    __slots__ = ()
-    kind: ClassVar[Kind] = "blob"
-
-    @property
-    def _texts(self) -> dict[EntryKey, Entry]:
-        return {BLOB: _blob(self.data)} if self.data is not None else {}
-
-
-class GeneratedFile(EntryFile):
-    """A page that is rebuilt from the rest, and has no entries."""
-
-    __slots__ = ()
-    kind: ClassVar[Kind] = "generated"
-
-    @property
-    def _texts(self) -> dict[EntryKey, Entry]:
-        return {}
-
-
-class ConceptFile(EntryFile):
-    """A concept: each front matter key and the body is an entry, and it is added and removed as a whole."""
-
-    __slots__ = ()
-    kind: ClassVar[Kind] = "concept"
-    space: ClassVar[str] = "body"
-    data: bytes
-    concept: Concept
-
-    @property
-    def front(self) -> Mapping[str, object]:
-        return self.concept.meta
-
-    @property
-    def entries(self) -> dict[EntryKey, Entry]:
-        return self.parts
-
-    @property
-    def _texts(self) -> dict[EntryKey, Entry]:
-        return {BODY: Entry(BODY, self.body)} if self.body else {}
-
-    @property
-    def units(self) -> dict[EntryKey, Entry]:
-        return {CONCEPT: self.whole}
-
-    @property
-    def whole(self) -> Entry:
-        title = self.concept.title or self.path.rpartition("/")[2].removesuffix(".md")
-        return Entry(CONCEPT, title, kind=self.concept.type, source=self.data)
-
-    @property
-    def body(self) -> str:
-        return self.concept.body
-
-    def _of(self, concept: Concept) -> EntryFile:
-        return ConceptFile(self.path, concept.render(), concept)
-
-    def _without(self, keys: Collection[EntryKey]) -> EntryFile:
-        return self._of(self.concept.with_body("")) if BODY in keys and self.body else self
-
-    def _plus(self, entry: Entry) -> EntryFile:
-        return self._of(self.concept.with_body(entry.text))
-
-
-@dataclass(frozen=True, slots=True)
-class SectionsFile(EntryFile):
-    """A § file, which stays when it is empty.
-
-    Writing it costs a reading of its YAML, so a changed one has no `data` and is written by `render`.
-    """
-
-    file: CuratedFile
-
-    kind: ClassVar[Kind] = "curated"
-    space: ClassVar[str] = "§"
-
-    def render(self) -> bytes:
-        return self.data if self.data is not None else self.file.render()
-
-    @property
-    def _texts(self) -> dict[EntryKey, Entry]:
-        return {entry.key: entry for entry in self.file.entries}
-
-    def _of(self, concept: Concept) -> EntryFile:
-        return SectionsFile(self.path, None, concept, replace(self.file, concept=concept))
-
-    def _without(self, keys: Collection[EntryKey]) -> EntryFile:
-        kept = [entry for entry in self.file.entries if entry.key not in keys]
-        return self if len(kept) == len(self.file.entries) else self._with(kept)
-
-    def _plus(self, entry: Entry) -> EntryFile:
-        return self._with((*self.file.entries, entry))
-
-    def _with(self, entries: Iterable[Entry]) -> EntryFile:
-        return SectionsFile(self.path, None, self.file.concept, self.file.with_entries(entries))
-
-
-@dataclass(frozen=True, slots=True)
-class PartFile(EntryFile):
-    """A session part; removed with its last event unless it also holds a hand-written note."""
-
-    file: EventsFile
-
-    kind: ClassVar[Kind] = "events"
-    space: ClassVar[str] = "event"
-
-    @property
-    def _texts(self) -> dict[EntryKey, Entry]:
-        return {event.key: event.entry for event in self.file.events}
-
-    def _of(self, concept: Concept) -> EntryFile:
-        return PartFile(self.path, concept.render(), concept, EventsFile.of(concept))
-
-    def _without(self, keys: Collection[EntryKey]) -> EntryFile:
-        return self._with(self.file.without({key.id for key in keys}))
-
-    def _plus(self, entry: Entry) -> EntryFile:
-        return self._with(self.file.append([Event.of(entry)]))
-
-    def _with(self, part: EventsFile) -> EntryFile:
-        if part is self.file:
+        if concept is None or concept is self.concept:
             return self
-        return PartFile(self.path, part.render() if part.concept.body.strip() else None, part.concept, part)
+        content = self.content
+        if content is not None:
+            content = (
+                EventsFile.of(concept)
+                if isinstance(content, EventsFile)
+                else replace(content, concept=concept)
+            )
+        return EntryFile(self.path, None, concept, content)
+
+
+_SPACES: dict[Kind, str] = {"curated": "§", "events": "event", "concept": "body"}
 
 
 def _meta_entries(front: Mapping[str, object]) -> dict[EntryKey, Entry]:

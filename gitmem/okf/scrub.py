@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from gitmem.errors import InvalidContent
 from gitmem.okf import layout, pages, validate
 from gitmem.okf.entries import Entry, entry_hash, retraction_hash, section_key
-from gitmem.okf.files import EntryFile, PartFile, SectionsFile, open_file
+from gitmem.okf.files import EntryFile, open_file
 from gitmem.okf.paths import safe_name
 from gitmem.okf.receipts import MARKER
 from gitmem.okf.text_pattern import TextPattern
@@ -124,9 +124,9 @@ class Scrub:
         file = open_file(path, data)
         if file.concept is not None and self._goes_whole(file):
             return None
-        if isinstance(file, SectionsFile):
+        if file.kind == "curated":
             data = self._sections(file)
-        elif isinstance(file, PartFile) and self.events:
+        elif file.kind == "events" and self.events:
             left = file.without([key for key in file.entries if key.id in self.events]).render()
             if left is None:
                 return None
@@ -153,7 +153,7 @@ class Scrub:
             return True
         return bool(self.session) and meta.get("session") == self.session and file.kind == "concept"
 
-    def _sections(self, file: SectionsFile) -> bytes:
+    def _sections(self, file: EntryFile) -> bytes:
         entries = []
         for entry in file.entries.values():
             if not (text := self._entry_text(entry)):
@@ -165,7 +165,7 @@ class Scrub:
             }
             replaced = replaces if replaces.strip("0") else ""
             entries.append(replace(entry, key=section_key(text), text=text, replaces=replaced, extra=extra))
-        return file._with(entries).render() or b""
+        return file.with_texts(entries).render() or b""
 
     def name(self, name: str) -> str:
         """The new name of a file or directory."""

@@ -7,7 +7,7 @@ from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import BLOB, BODY, CONCEPT, Entry, EntryKey, section_key
 from gitmem.okf.events import Event, EventsFile
-from gitmem.okf.files import ConceptFile, EntryFile, PartFile, SectionsFile, open_file
+from gitmem.okf.files import EntryFile, open_file
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -200,7 +200,7 @@ def test_nothing_is_left_without_all_units(file: EntryFile) -> None:
     """Without all that it has a file is gone; a § file stays, with its front matter and no entries."""
     left = file.without(file.units)
     assert left.units == {}
-    if not isinstance(file, SectionsFile):
+    if file.kind != "curated":
         assert left.render() is None
         return
     assert left.front == file.front
@@ -246,7 +246,7 @@ def test_any_file_can_hold_sections(path: str, data: bytes | None) -> None:
     made = file.holding("§")
     assert made.kind == "curated"
     assert data is None or made.render() == data
-    assert (made is file) == isinstance(file, SectionsFile)
+    assert (made is file) == (file.kind == "curated")
     more = made.plus(Entry(section_key("new"), "new")).render()
     assert more is not None
     assert CuratedFile.parse(more, path).get(section_key("new").id) is not None
@@ -303,11 +303,11 @@ def test_the_text_that_a_file_says() -> None:
 def test_a_kind_is_a_promise(path: str, data: bytes) -> None:
     """A file of a kind is readable by that kind's own parser, which finds the same in it."""
     file = open_file(path, data)
-    if isinstance(file, SectionsFile):
-        assert CuratedFile.parse(data, path) == file.file
-    elif isinstance(file, PartFile):
-        assert EventsFile.parse(data, path) == file.file
-    elif isinstance(file, ConceptFile):
+    if file.kind == "curated":
+        assert CuratedFile.parse(data, path) == file.content
+    elif file.kind == "events":
+        assert EventsFile.parse(data, path) == file.content
+    elif file.kind == "concept":
         assert Concept.parse(data, path) == file.concept
     else:
         assert file.concept is None

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from gitmem.errors import InvalidContent, UsageError
 from gitmem.files import read_file, replace_file
 from gitmem.okf import layout
-from gitmem.okf.files import PartFile, SectionsFile, open_file
+from gitmem.okf.events import EventsFile
+from gitmem.okf.files import EntryFile, open_file
 from gitmem.okf.plain import Printed
 
 if TYPE_CHECKING:
@@ -102,17 +103,17 @@ def _jsonl(bundle: Bundle) -> Iterator[str]:
             continue
         data = tree.read_entry(entry)
         file = open_file(path, data)
-        if isinstance(file, SectionsFile):
+        if file.kind == "curated":
             yield from (_line(item) for item in _sections(bundle, path, file))
-        elif isinstance(file, PartFile):
-            for event in file.file.events:
+        elif isinstance(file.content, EventsFile):
+            for event in file.content.events:
                 names = {"session": str(file.front.get("session", "")), "id": event.id, "kind": event.kind}
                 yield _line({"gitmem": "event", **names, "at": event.at, "fields": dict(event.fields)})
         else:
             yield _line({"gitmem": "file", "path": path, **_content(data)})
 
 
-def _sections(bundle: Bundle, path: str, file: SectionsFile) -> Iterator[dict[str, Any]]:
+def _sections(bundle: Bundle, path: str, file: EntryFile) -> Iterator[dict[str, Any]]:
     from gitmem.memory.history.blame import blame_of
 
     stories = {story.entry.key: story for story in blame_of(bundle, path)}

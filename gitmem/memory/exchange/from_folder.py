@@ -13,7 +13,7 @@ from gitmem.memory.exchange.importing import SETTINGS, Importer, NewEntry, NewFi
 from gitmem.okf import layout, paths, timestamps
 from gitmem.okf.curated import split_texts
 from gitmem.okf.entries import Entry
-from gitmem.okf.files import SectionsFile, open_file
+from gitmem.okf.files import open_file
 
 _MANY = 200
 LARGEST = 8 * 1024 * 1024
@@ -93,7 +93,7 @@ def okf_pieces(path: str, importer: Importer) -> Iterator[Piece]:
                 continue
             data = repaired_times(read_regular(full), relative, importer)
             file = open_file(relative, data)
-            if not isinstance(file, SectionsFile):
+            if file.kind != "curated":
                 yield NewFile(relative, data)
             elif entries := tuple(new_entry(entry, relative) for entry in file.entries.values()):
                 stores.append(Piece(f"okf {relative}", entries=entries))

@@ -19,7 +19,7 @@ from gitmem.memory.exchange.from_folder import LARGEST, OtherBundle, new_entry, 
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
-from gitmem.okf.files import SectionsFile, open_file
+from gitmem.okf.files import EntryFile, open_file
 
 
 def history_pieces(path: str, other: OtherBundle, importer: Importer) -> Iterator[Piece]:
@@ -68,7 +68,7 @@ class _History:
                 continue
             was, data = (self._read(path, side) for side in (change.old, change.new))
             before, after = open_file(path, was), open_file(path, data)
-            if isinstance(before, SectionsFile) or isinstance(after, SectionsFile):
+            if "curated" in (before.kind, after.kind):
                 come, left = self._entries(path, commit, before, after)
                 entries += come
                 gone += left
@@ -84,10 +84,10 @@ class _History:
         )
 
     def _entries(
-        self, path: str, commit: Commit, before: object, after: object
+        self, path: str, commit: Commit, before: EntryFile, after: EntryFile
     ) -> tuple[list[NewEntry], list[NewEntry]]:
         """The entries that a commit brought to a § file, and those that it took."""
-        old, new = (side.entries if isinstance(side, SectionsFile) else {} for side in (before, after))
+        old, new = (side.entries if side.kind == "curated" else {} for side in (before, after))
         at = timestamps.stamp(timestamps.of_seconds(commit.made))
         for key in new.keys() - old.keys():
             self._ages[path, key] = at

@@ -342,13 +342,13 @@ class History:
 def _taken_in(sides: Sides, at: str) -> Sides:
     """The sides with § files as a commit would write them: it sees which new text takes the place of which old one."""
     from gitmem.okf.curated import CuratedFile
-    from gitmem.okf.files import SectionsFile, open_file
+    from gitmem.okf.files import open_file
 
     found = dict(sides)
     for path, (old, new) in sides.items():
-        file = open_file(path, new)
-        if isinstance(file, SectionsFile) and old is not None:
-            found[path] = old, file.file.taken_in(CuratedFile.parse_leniently(old, path), at).render()
+        file = open_file(path, new).content
+        if isinstance(file, CuratedFile) and old is not None:
+            found[path] = old, file.taken_in(CuratedFile.parse_leniently(old, path), at).render()
     return found
 
 
