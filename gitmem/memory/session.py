@@ -379,7 +379,9 @@ class Session:
         copied, user = messages_in(messages), user or (self._turns[-1].user if self._turns else "")
         self._bundle.part(SessionEvidence).messages(self.id, copied)
         if self._is_rewound and copied:
-            self._take_back_unlisted(copied, user)
+            is_whole = copied[0].get("role") == "user" and clean_text(copied[0]) == clean(user)
+            self._take_back_unlisted(copied, is_whole=is_whole)
+            self._is_rewound = False
         turns = self._conversation.fresh(copied, user, assistant)
         meant = self._meant(user)
         for turn in turns:
@@ -418,21 +420,27 @@ class Session:
         """The host took something out of its list: only what follows is new."""
         self._conversation.reset()
 
-    def was_rewound(self) -> None:
-        """The user took back the last turn: it stays on record, and no agent gets it any more."""
-        turn, _ = self._recorded.pop() if self._recorded else ("", "")
+    def was_rewound(self, left: Messages | None = None) -> None:
+        """The user took back the last turn, or every turn behind those that are `left`.
+
+        They stay on record, and no agent gets them any more.
+        """
+        self._take_back_last()
         self._is_rewound = True
+        if left is not None:
+            self._take_back_unlisted(left, is_whole=not left)
+
+    def _take_back_last(self) -> None:
+        turn, _ = self._recorded.pop() if self._recorded else ("", "")
         fields = {"content": "The user took back the last part.", "category": UNDONE}
         self._take("observation", fields, heard=True, turn=turn)
 
-    def _take_back_unlisted(self, messages: Messages, user: str) -> None:
-        """Take back the turns behind the last one in the host's list: it does not say how many it rewound at once."""
-        listed = [entry_hash(clean_text(one)) for one in messages if one.get("role") == "user"]
-        is_whole = listed[:1] == [entry_hash(clean(user))] and messages[0].get("role") == "user"
+    def _take_back_unlisted(self, messages: Messages, *, is_whole: bool) -> None:
+        """Take back the turns behind the last one in the host's list, which may be the `whole` conversation."""
+        listed = {entry_hash(clean_text(one)) for one in messages if one.get("role") == "user"}
         if is_whole or any(said in listed for _, said in self._recorded):
             while self._recorded and self._recorded[-1][1] not in listed:
-                self.was_rewound()
-        self._is_rewound = False
+                self._take_back_last()
 
     def wrote(self, path: str, text: str, origin: Origin) -> None:
         """An entry was written to a store; what it repeats of its turn is known when the turn is over."""

@@ -140,6 +140,26 @@ def test_new_resume_undo(make: Make) -> None:
     assert {first, second} == {entry.session for entry in hermes.log() if entry.kind == "flush"}
 
 
+_UNDO_TWO = """
+    import cli
+    hermes = cli.HermesCLI(toolsets=["memory"], compact=True)
+    for said in ("one", "two", "three"):
+        hermes.chat(said)
+    hermes.process_command("/undo 2")
+    cli._run_cleanup()
+    print("SESSION", hermes.session_id)
+"""
+
+
+def test_undo_takes_back_as_many_turns_as_it_says(make: Make) -> None:
+    """At once: also where no other turn follows."""
+    hermes = make()
+    out, err = hermes.python(_UNDO_TWO).communicate("1\n" * 3, timeout=120)
+    session = out.splitlines()[-1].removeprefix("SESSION ")
+    said = [fields.get("user") or fields["content"] for _, fields in events(hermes, session)]
+    assert ["one", "two", "three", *["The user took back the last part."] * 2] == said, out + err
+
+
 def test_backup_and_import(make: Make, model: Model, tmp_path: Path) -> None:
     """The history survives the host's own backup, with the empty directories that it leaves out."""
     hermes = make()

@@ -321,7 +321,8 @@ class AgentRun:
         self._prefetcher.switch(new_session_id)
         if new_session_id == session.id:
             if rewound:
-                self._drive(session, lambda driver: driver.was_rewound())
+                left = self._agent.messages(session.id)
+                self._drive(session, lambda driver: driver.was_rewound(left))
             elif reason == "compression":
                 self.worker.soon("prompt", self._prompt_was_built)
             return

@@ -47,6 +47,12 @@ class HostAgent:
             return _text(self._agent._session_db.get_session_title(session))  # type: ignore[union-attr]
         return ""
 
+    def messages(self, session: str) -> list[dict[str, Any]] | None:
+        """The messages that a session has after a rewind, by the host's own store; None where it cannot be asked."""
+        with contextlib.suppress(Exception):
+            return list(self._agent._session_db.get_messages(session))  # type: ignore[union-attr]
+        return None
+
     @property
     def tokens(self) -> dict[str, int]:
         """Return how many tokens the session has taken; empty where the host does not count them."""
