@@ -198,7 +198,7 @@ def _whole(change: Change) -> LearnedItem:
     title = entry.text if entry.key == CONCEPT else change.path.rpartition("/")[2]
     item = LearnedItem(noun, change.op, change.path, title, key=entry.key, from_path=change.from_path)
     if noun == "skill":
-        title, about = _skill(change.path)
+        title, about = skill_file_of(change.path)
         return replace(item, title=title, about=about)
     if entry.key != CONCEPT:
         return replace(item, parts=(change,), about=entry.text if entry.kind == "binary" else "")
@@ -217,7 +217,7 @@ def _changed(path: str, parts: tuple[Change, ...]) -> LearnedItem:
     title = parts[0].title or path.rpartition("/")[2].removesuffix(".md")
     item = LearnedItem(noun, "change", path, title, parts=parts)
     if noun == "skill":
-        title, about = _skill(path)
+        title, about = skill_file_of(path)
         return replace(item, title=title, about=about)
     body = next((change for change in parts if change.key.space == "body"), None)
     if noun == "plan" and body is not None and body.new is not None:
@@ -251,7 +251,7 @@ def _fact_heading(path: str) -> str:
     return "Facts" if path == layout.MEMORY else "Archive" if path.startswith("memories/archive/") else path
 
 
-def _skill(path: str) -> tuple[str, str]:
+def skill_file_of(path: str) -> tuple[str, str]:
     """The name of a skill, and which of its files it is."""
     folders = path.split("/")
     if folders[-1] == _SKILL_FILE:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from gitmem.memory.gate.egress import GONE
+from gitmem.memory.gate.egress import FLAGGED, GONE
 from gitmem.okf import layout
-from gitmem.okf.learned import BOOKKEEPING, noun_of
+from gitmem.okf.learned import BOOKKEEPING, noun_of, skill_file_of
 from gitmem.okf.timestamps import parse
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def knowledge(egress: Egress, changes: Iterable[Change]) -> Iterator[str]:
         if is_part:
             named.add(change.path)
             words = egress.name(change.title) if change.title else words
+        if change.path.startswith("skills/") and words != FLAGGED:
+            words = egress.name(" ".join(filter(None, skill_file_of(change.path))))
         yield f"{_SIGNS.get(change.op, change.op)} {_noun(change)}: {marked(known, words)}"
 
 

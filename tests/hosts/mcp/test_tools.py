@@ -64,6 +64,7 @@ def test_skills_from_little_to_much(client: Inside, place: Place) -> None:
     assert "The host is stage1." in client.use("skills", name="deploy", file="references/hosts.md")
     assert "There is no skill" in client.fail("skills", name="depoly")
     assert "needs the name" in client.fail("skills", file="references/hosts.md")
+    assert ["+ skill: deploy", "+ skill: deploy references/hosts.md"] == client.use("diff").split("\n")
 
 
 def test_the_same_again_is_the_same(client: Inside, place: Place) -> None:
