@@ -6,7 +6,6 @@ first is taken that is proved: read again, the text differs in that one key alon
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,15 +70,13 @@ class Edit(NamedTuple):
     start: int
     added: str
     removed: str
-    after: str
 
     @classmethod
     def between(cls, before: str, after: str) -> Edit:
         """Describe the difference of two texts that differ in one place."""
         start = _common(before, after)
         end = _common(before[start:][::-1], after[start:][::-1])
-        added, removed = after[start : len(after) - end], before[start : len(before) - end]
-        return cls(start, added, removed, _hash(after))
+        return cls(start, after[start : len(after) - end], before[start : len(before) - end])
 
 
 def take_back(form: Form, now: str, edit: Edit | None, keys: Keys) -> str:
@@ -87,26 +84,22 @@ def take_back(form: Form, now: str, edit: Edit | None, keys: Keys) -> str:
 
     Without a note of the edit the key is removed.
     """
-    tried: list[str] = []
-    if edit is not None and _hash(now) == edit.after:
-        tried.append(now[: edit.start] + edit.removed + now[edit.start + len(edit.added) :])
-    if edit is not None and edit.added.strip() and now.count(edit.added) == 1:
-        tried.append(now.replace(edit.added, edit.removed))
-    # A note is a file that others may have written: it changes that one key or nothing.
-    for text in tried:
-        if _is_proved(form, now, text, keys):
-            return text
+    if edit is not None:
+        places = [edit.start, now.find(edit.added)] if now.count(edit.added) == 1 else [edit.start]
+        for at in places:
+            end = at + len(edit.added)
+            left = now[:at] + edit.removed + now[end:]
+            # A note is a file that others may have written: it changes that one key or nothing.
+            if now[at:end] == edit.added and _is_proved(form, now, left, keys):
+                return left
     return put(form, now, keys, None)
 
 
 def _common(one: str, other: str) -> int:
     """Return the length of the beginning that two texts share."""
-    shortest = min(len(one), len(other))
-    return next((place for place in range(shortest) if one[place] != other[place]), shortest)
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _is_proved(form: Form, before: str, after: str, keys: Keys) -> bool:

@@ -83,7 +83,7 @@ _ACTIONS: dict[str, tuple[_Names, _Names]] = {
     "patch": ({"old_string": "old"}, {"new_string": "new", "file_path": "file", "replace_all": "every"}),
     "write_file": ({"file_path": "file", "file_content": "content"}, {}),
     "remove_file": ({"file_path": "file"}, {}),
-    "delete": ({}, {"absorbed_into": "absorbed_into"}),
+    "delete": ({}, {}),
 }
 """By action the arguments that it needs and those that it may have, each with its name in `Skills`."""
 

@@ -249,7 +249,6 @@ _ROWS = (
             "old_string": _TEXT,
             "new_string": _TEXT,
             "replace_all": {"type": "boolean"},
-            "absorbed_into": _TEXT,
             "outcome": _one_of("ok", "failed"),
             "why": _TEXT,
         },

@@ -148,18 +148,13 @@ class Skills:
             )
         return self._write("remove", skill.name, skill.root, {file: None}, **asked)
 
-    def delete(self, name: str, *, absorbed_into: str = "", **asked: Unpack[AskedBy]) -> SkillWrite:
-        """Remove a skill with all its files; it stays in the history. `absorbed_into` names the one that took it over."""
+    def delete(self, name: str, **asked: Unpack[AskedBy]) -> SkillWrite:
+        """Remove a skill with all its files; it stays in the history."""
         skill = self.get(name)
-        if absorbed_into:
-            self.get(absorbed_into)
         gone: Mapping[str, bytes | None] = dict.fromkeys((SKILL_FILE, *self.files(skill)))
-        because = f", absorbed into {absorbed_into}" if absorbed_into else ""
-        return self._write("delete", skill.name, skill.root, gone, because=because, **asked)
+        return self._write("delete", skill.name, skill.root, gone, **asked)
 
-    def import_directory(
-        self, directory: str, *, category: str = "", tier: Tier = "community", **asked: Unpack[AskedBy]
-    ) -> SkillWrite:
+    def import_directory(self, directory: str, *, category: str = "", **asked: Unpack[AskedBy]) -> SkillWrite:
         """Take in a skill from a directory on this machine, with all its files or not at all."""
         from gitmem.memory.skills.directory import read_skill
 
@@ -173,7 +168,7 @@ class Skills:
         is_new = known is None or known.root != root
         gone = () if known is None or is_new else self.files(known)
         wanted = {**dict.fromkeys(gone), **files, **self._page(name, text)}
-        return self._write("import", name, root, wanted, is_new=is_new, tier=tier, **asked)
+        return self._write("import", name, root, wanted, is_new=is_new, **asked)
 
     # Reading, from little to much
 
@@ -259,16 +254,14 @@ class Skills:
         origin: Origin | None = None,
         by_person: bool = False,
         is_new: bool = False,
-        tier: Tier | None = None,
-        because: str = "",
         base: bytes | None = None,
     ) -> SkillWrite:
         origin = origin or self._bundle.origin()
         for file, data in files.items():
             _check_data(file, data)
-        tier = tier or ("trusted" if by_person else "agent")
+        tier: Tier = "trusted" if by_person else "community" if action == "import" else "agent"
         texts = {f"{root}/{file}": data for file, data in files.items() if data is not None}
-        guard = SkillGuard(self._bundle, "trusted" if by_person else tier, origin=origin, by_person=by_person)
+        guard = SkillGuard(self._bundle, tier, origin=origin, by_person=by_person)
         found, held = guard.admit(name, texts)
         path = root if len(files) > 1 else f"{root}/{next(iter(files))}"
         if held:
@@ -301,7 +294,7 @@ class Skills:
                     edits.write(where, made)
             if not edits.differs():
                 return None
-            what = f"{action} {name}{because}" + (f": {few(files)}" if action not in _WHOLE else "")
+            what = f"{action} {name}" + (f": {few(files)}" if action not in _WHOLE else "")
             edits.log([LogLine(at, "Skill", what, f"skill:{at}:{name}")])
             return Message("skill", what)
 

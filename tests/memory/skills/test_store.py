@@ -118,7 +118,7 @@ def test_the_same_again_changes_nothing(bundle: Memory) -> None:
 def test_a_deleted_skill_comes_back_with_a_revert(bundle: Memory) -> None:
     bundle.skills.create("deploy", text())
     bundle.skills.write_file("deploy", "assets/logo.png", b"\x89PNG\r\n\x1a\n\0\0")
-    gone = bundle.skills.delete("deploy", absorbed_into="")
+    gone = bundle.skills.delete("deploy")
     bundle.revert(gone.commit)
     assert ["skills/deploy/SKILL.md", "skills/deploy/assets/logo.png"] == files(bundle)
     assert not bundle.skills.view("deploy", "assets/logo.png").is_text
@@ -485,4 +485,3 @@ def test_names_that_are_not_there(bundle: Memory) -> None:
     unchanged(bundle, lambda: bundle.skills.view("deploy", "references/a.md"), UnknownRevision)
     unchanged(bundle, lambda: bundle.skills.remove_file("deploy", "references/a.md"), UnknownRevision)
     unchanged(bundle, lambda: bundle.skills.remove_file("deploy", "SKILL.md"), InvalidContent, "Delete")
-    unchanged(bundle, lambda: bundle.skills.delete("deploy", absorbed_into="none"), UnknownRevision)
