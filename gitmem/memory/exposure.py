@@ -12,16 +12,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gitmem.errors import InvalidContent
 from gitmem.okf import layout
+from gitmem.okf.concept import Concept
 from gitmem.okf.entries import CONCEPT, EntryKey, retraction_hash, shown_name
+from gitmem.okf.files import EntryFile, open_file
 from gitmem.text.keys import quotes_of, says, shared_keys, telling
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits, Files
-    from gitmem.okf.concept import Concept
     from gitmem.okf.entries import Entry
-    from gitmem.okf.files import EntryFile
 
 RECALLED = "recalled"
 """The kind of an event that says which entries a session was shown; its one field lists their names."""
@@ -49,16 +50,16 @@ class SeenEntry:
 
 @dataclass(slots=True)
 class _Session:
-    blocks: dict[str, list[_Place] | None] = field(default_factory=dict)
-    """The commits that its prompts were made from, with their entries as soon as these are read."""
+    blocks: dict[str, None] = field(default_factory=dict)
+    """The commits that its prompts were made from."""
     shown: dict[_Place, str] = field(default_factory=dict)
     """What was recalled or written, and the commit at which it is read."""
     laid: list[_Place] = field(default_factory=list)
     """What the commit brings that is being made."""
     removed: set[_Place] = field(default_factory=set)
     """What the session itself took out: it may write it again, in other words."""
-    read: dict[tuple[_Place, str], SeenEntry | None] = field(default_factory=dict)
-    """What was read of it so far, so that one more thing shown is one more thing to read."""
+    read: dict[tuple[_Place | None, str], list[SeenEntry]] = field(default_factory=dict)
+    """What was read of it so far, by place and commit, or of a whole prompt, so that each is read once."""
 
 
 class Exposure:
@@ -74,7 +75,7 @@ class Exposure:
     def had_block(self, session: str, commit: str) -> None:
         """The session's prompt was made from this state."""
         with self._lock:
-            self._sessions.setdefault(session, _Session()).blocks.setdefault(commit, None)
+            self._sessions.setdefault(session, _Session()).blocks.setdefault(commit)
 
     def was_shown(self, session: str, entries: Iterable[_Place]) -> str:
         """These entries were recalled into the session; gives their names, as its record keeps them."""
@@ -157,23 +158,17 @@ class Exposure:
         """
         own = self._sessions.get(session, _Session()).removed
         seen = [one for one in self._seen(session) if one.place[1].space == "§" and one.place not in own]
-        present = self._present({one.place[0] for one in seen})
+        archived = (f"memories/archive/{name}" for name in self._bundle.tree().names("memories/archive"))
+        paths = {*(one.place[0] for one in seen), *archived} if seen else set()
+        files = (open_file(path, self._bundle.read(path)) for path in paths)
+        present = [entry for file in files for entry in file.entries.values()]
         known = {*(one.key for one in present), *(EntryKey("§", one.replaces) for one in present)}
         gone = [one for one in seen if one.place[1] not in known]
-        if not gone:
-            return False
-        now = frozenset().union(*(telling(one.text) for one in present))
+        now = frozenset().union(*(telling(one.text) for one in present)) if gone else frozenset[str]()
         return any(
             one.text == text or shared_keys(text, one.text) - now or says(text, (), quotes_of(one.text))
             for one in gone
         )
-
-    def _present(self, paths: set[str]) -> list[Entry]:
-        """The entries of these files and of the archive as they are now."""
-        archived = (f"memories/archive/{name}" for name in self._bundle.tree().names("memories/archive"))
-        reader = _Reader(self._bundle)
-        files = [reader.file(path, self._bundle.tip) for path in (*paths, *archived)] if paths else []
-        return [entry for file in files for entry in file.entries.values()]
 
     def _seen(self, session: str) -> list[SeenEntry]:
         """The entries that a session had before it, the oldest first."""
@@ -183,62 +178,42 @@ class Exposure:
             found = _Session(blocks=dict.fromkeys(self._blocks_on_record(session)))
             with self._lock:
                 found = self._sessions.setdefault(session, found)
-        reader = _Reader(self._bundle)
-        for commit, places in found.blocks.items():
-            if places is None:
-                found.blocks[commit] = reader.block(commit, self._bundle.config.machine)
-        shown = {place: commit for commit, places in found.blocks.items() for place in places or ()}
-        entries: dict[str, SeenEntry] = {}
-        for place, commit in {**shown, **found.shown}.items():
+        asked: list[tuple[_Place | None, str]] = [(None, commit) for commit in found.blocks]
+        asked += found.shown.items()
+        files: dict[tuple[str, str], EntryFile] = {}
+        for place, commit in asked:
             if (place, commit) not in found.read:
-                found.read[place, commit] = reader.entry(*place, commit)
-            if (seen := found.read[place, commit]) is not None:
-                entries.setdefault(seen.name, seen)
+                found.read[place, commit] = self._read(place, commit, files)
+        entries = {one.name: one for each in reversed(asked) for one in found.read[each]}
         return sorted(entries.values(), key=lambda one: (one.at, one.name))
+
+    def _read(
+        self, place: _Place | None, commit: str, files: dict[tuple[str, str], EntryFile]
+    ) -> list[SeenEntry]:
+        """Return an entry as it was at a commit, or those of a prompt that was made from it; each file is read once."""
+        repository = self._bundle.repository
+        if commit not in repository.store:  # a commit of a session on another machine may not be here yet
+            return []
+        paths = [place[0]] if place else block_files(self._bundle.config.machine)
+        found: list[SeenEntry] = []
+        for path in filter(None, paths):
+            if (path, commit) not in files:
+                files[path, commit] = open_file(path, repository.tree(commit).read(path))
+            file = files[path, commit]
+            for key in [place[1]] if place else [key for key in file.entries if key.space == "§"]:
+                entry = file.get(key)
+                if entry is not None and (text := said(path, entry)):
+                    body = file.body if key == CONCEPT else entry.text
+                    retraction = retraction_hash(key, path, body)
+                    found.append(SeenEntry(shown_name(path, key), retraction, text, entry.at, (path, key)))
+        return found
 
     def _blocks_on_record(self, session: str) -> list[str]:
         from gitmem.memory.edits import Edits
-        from gitmem.okf.concept import Concept
 
         path = layout.find_session(Edits(self._bundle.tree()), session)
         data = self._bundle.read(path) if path else None
         return blocks_of(Concept.parse(data, path)) if data is not None and path else []
-
-
-class _Reader:
-    """Entries as they were at commits; each file is read once."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self._repository = bundle.repository
-        self._files: dict[tuple[str, str], EntryFile] = {}
-
-    def block(self, commit: str, machine: str) -> list[_Place]:
-        """The entries of a prompt that was made from a commit."""
-        return [
-            (path, key)
-            for path in block_files(machine)
-            for key in self.file(path, commit).entries
-            if key.space == "§"
-        ]
-
-    def entry(self, path: str, key: EntryKey, commit: str) -> SeenEntry | None:
-        file = self.file(path, commit)
-        entry = file.get(key) if path else None
-        text = said(path, entry) if entry is not None else ""
-        if entry is None or not text:
-            return None
-        body = file.body if key == CONCEPT else entry.text
-        return SeenEntry(shown_name(path, key), retraction_hash(key, path, body), text, entry.at, (path, key))
-
-    def file(self, path: str, commit: str) -> EntryFile:
-        from gitmem.okf.files import open_file
-
-        if (path, commit) not in self._files:
-            # A commit of a session on another machine may not be here yet.
-            is_here = commit in self._repository.store
-            data = self._repository.tree(commit).read(path) if is_here and path else None
-            self._files[path, commit] = open_file(path, data)
-        return self._files[path, commit]
 
 
 def block_files(machine: str) -> tuple[str, ...]:
@@ -268,9 +243,6 @@ def said(path: str, entry: Entry) -> str:
     if entry.key.space == "event":
         return "\n".join(str(text) for name, text in entry.extra.items() if name not in _NO_WORDS)
     if entry.source and path.endswith(".md"):
-        from gitmem.errors import InvalidContent
-        from gitmem.okf.concept import Concept
-
         try:
             concept = Concept.parse(entry.source, path)
         except InvalidContent:

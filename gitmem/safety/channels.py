@@ -156,11 +156,6 @@ def _is_asked_for(
     return False
 
 
-def asks_for(text: str, said: str) -> bool:
-    """Return whether the user refers to a text, or asks to keep something, in any language."""
-    return asks_to_keep(said) or cover(text, said) > 0 or not keys_of(text).isdisjoint(keys_of(said))
-
-
 def speaks_of(text: str, said: str) -> bool:
     """Return whether the user refers to a text that an agent removes, or asks to forget something."""
     if asks_to_forget(said) or not keys_of(text).isdisjoint(keys_of(said)):

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from gitmem.text.words import STOP
+from gitmem.text.words import fold as without_accents
 
 GAP = "[…]"
 """What is left in the place of a stretch that was taken out."""
@@ -41,6 +42,8 @@ _SAYS_NOTHING = 0.5
 _FEW_CAPITALS = 3
 _ACRONYM = 4
 """Letters up to which a word in capitals is a word like another: PIN, GPU."""
+_LONG_NUMBER = re.compile(r"\d{5,}")
+"""The number of an id, which is known without what is written before it: `SB 90331` for `SB-90331`."""
 _CLAUSE = 4
 """Spaces between the words of a clause that tells by itself."""
 _SURE = 3
@@ -59,8 +62,6 @@ _NOUNS_HAVE_CAPITALS = re.compile(
 _SHORT_NAME = 3
 _FEW_CHANGED = 3
 """Words that a correction takes out of a text at most; what changes more of it says something else."""
-_HOST = re.compile(r"(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w.-])|(?<=@)(?:[a-z0-9-]+\.)+[a-z]{2,}")
-_SHORT_LABEL = 4
 _WHOLE_LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
@@ -71,9 +72,8 @@ def fold(text: str) -> str:
     """Return the text without case, width and accents."""
     if text.isascii():
         return text.lower()
-    parted = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(one for one in parted if not unicodedata.combining(one))
-    return unicodedata.normalize("NFKC", plain).translate(_WHOLE_LETTERS)
+    folded = without_accents(unicodedata.normalize("NFKC", text).casefold())
+    return unicodedata.normalize("NFKC", folded).translate(_WHOLE_LETTERS)
 
 
 def tokens_of(text: str) -> frozenset[str]:
@@ -109,6 +109,7 @@ def _numbers_and_names(text: str) -> Iterator[str]:
             number = amount[1] + _ZEROS[amount[2]] if amount else number
             if sum(map(str.isalnum, number)) > 1:
                 yield number
+                yield from _LONG_NUMBER.findall(number)
         elif len(word) > 2 and _is_name(word, tells and not _opens(text, match.start())):
             yield _name(word)
 
@@ -126,7 +127,7 @@ def _is_name(word: str, capital_tells: bool) -> bool:
     """Say whether a word is spelled like a name: joined with a capital, one inside, or one where no sentence begins."""
     if "_" in word or (any(map(str.isupper, word[1:])) and not word.isupper()):
         return True
-    if len(re.findall(r"[-./]", word)) > 1:  # a path, the name of a host
+    if "." in word or len(re.findall(r"[-/]", word)) > 1:  # a file, the name of a host, a path
         return True
     is_acronym = word.isupper() and len(word) <= _ACRONYM
     return word[0].isupper() and capital_tells and not is_acronym
@@ -141,51 +142,38 @@ def _opens(text: str, start: int) -> bool:
 def _mentioned(text: str) -> frozenset[str]:
     """Return the keys of a text, and what may be a name in it: a known one is the same where a sentence begins with it.
 
-    In a text without any capital every word may be one.
+    In a text without any capital every word may be one. An address speaks of its host.
     """
     every = not any(map(str.isupper, text))
     words = (one for one in _WORD.findall(text) if len(one) > 2 and (every or one[0].isupper()))
-    return keys_of(text) | {_name(one) for one in words}
+    keys = keys_of(text)
+    return keys | {_name(one) for one in words} | {key.partition("/")[0] for key in keys if "/" in key}
 
 
 def shared_keys(one: str, other: str) -> set[str]:
-    """Return what two texts share that says where one came from: ids, long numbers, addresses, hosts, files, names.
+    """Return what two texts share that says where one came from: ids, long numbers, addresses, files and names.
 
     A name is spelled as one in both, and in one of them where no sentence begins.
     """
-    keys = (key for key in keys_of(one) & keys_of(other) if is_sure(key) or not any(map(str.isdigit, key)))
-    (mine, my_names), (theirs, their_names) = _spelled(one), _spelled(other)
-    found = {*keys, *((mine & their_names) | (theirs & my_names))}
-    return found or {*(_owners(one) & tokens_of(other)), *(_owners(other) & tokens_of(one))}
+    found = keys_of(one) & keys_of(other)
+    found |= (_names(one) & _mentioned(other)) | (_mentioned(one) & _names(other))
+    is_number = re.compile(r"\d").search
+    return {key for key in found if is_sure(key) or not (is_number(key) or _CALENDAR.fullmatch(key))}
 
 
-def _owners(text: str) -> frozenset[str]:
-    """Return the names of those who have the hosts in a text: `fennwick` of `results.fennwick.example`."""
-    hosts = (host.split(".") for host in _HOST.findall(fold(text[:_LONGEST])))
-    return frozenset(
-        labels[-2] for labels in hosts if len(labels[-2]) > _SHORT_LABEL and labels[-2] not in STOP
+def _names(text: str) -> frozenset[str]:
+    """Return the names in a text, of whatever language: what has a capital where no sentence begins."""
+    found = (
+        match
+        for match in _WORD.finditer(text[:_LONGEST])
+        if _is_name(match[0], not _opens(text, match.start()))
     )
+    return frozenset(_name(match[0]) for match in found if len(match[0]) > _SHORT_NAME)
 
 
 def telling(text: str) -> frozenset[str]:
     """Return everything by which another text may be known to follow from this one."""
-    return keys_of(text) | tokens_of(text) | _spelled(text)[1]
-
-
-@lru_cache(maxsize=4_096)
-def _spelled(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words that are spelled as a name, a host or a file: where no sentence begins, and wherever they are."""
-    inside, anywhere = set(), set()
-    for match in _WORD.finditer(text[:_LONGEST]):
-        word = fold(re.sub(r"['’]s?$", "", match[0]))
-        is_joined = "." in word or "/" in word
-        if len(word) <= _ACRONYM - (not match[0].isupper()) or not (is_joined or match[0][0].isupper()):
-            continue
-        if not _CALENDAR.fullmatch(word.rstrip("s")):
-            anywhere.add(word)
-            if is_joined or not _opens(text, match.start()):
-                inside.add(word)
-    return frozenset(inside), frozenset(anywhere)
+    return tokens_of(text) | _mentioned(text)
 
 
 def is_sure(key: str) -> bool:

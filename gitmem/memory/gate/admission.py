@@ -358,10 +358,10 @@ class Admission:
         session = self.origin.session if self.origin else ""
         if not session or not self.bundle.part(Exposure).was_removed(session, text):
             return result
-        from gitmem.safety.channels import asks_for
+        from gitmem.safety.channels import asks_to_keep, speaks_of
 
         said = self.bundle.part(SessionEvidence).of(session).said[-1:]
-        is_said = any(asks_for(text, one.text) for one in said)
+        is_said = any(asks_to_keep(one.text) or speaks_of(text, one.text) for one in said)
         return result if is_said else retracted_result(result, len(text), _REMOVED)
 
     def evicts(self, entry: Entry, *, usage: int, limit: int) -> bool:
@@ -491,13 +491,6 @@ def judge_incoming(path: str, entry: Entry) -> tuple[bool, Result, list[Secret]]
     result = max(judged, key=attrgetter("verdict"), default=Result(Verdict.ALLOW))
     held = _is_blocked(result) and policy.on_block == "quarantine"
     return held, result, secrets_in(entry.text) if policy.on_credential == "report" else []
-
-
-def judge_skill(path: str, text: str) -> Result:
-    """Return what the shipped scanner says of a file of a skill that is in no bundle."""
-    from gitmem.safety.scanner import Scanner
-
-    return Scanner.shipped().scan(text, SKILL.scope, path=path)
 
 
 def retracted_result(result: Result, length: int, why: str = "") -> Result:

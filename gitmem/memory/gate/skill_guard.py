@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedSkill, GitMemError
 from gitmem.memory.gate.admission import Admission, retracted_result
+from gitmem.memory.gate.ledger import Ledger
 from gitmem.memory.retraction import retracted_units
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.files import open_file
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from gitmem.memory.origin import Origin
 
 Danger = Literal["safe", "caution", "dangerous"]
-Tier = Literal["builtin", "trusted", "agent", "community"]
+Tier = Literal["trusted", "agent", "community"]
+"""A person wrote it, an agent did, or it was imported."""
 Fate = Literal["allow", "hold", "block"]
 
 DANGERS: Mapping[Verdict, Danger] = {
@@ -35,16 +37,7 @@ DANGERS: Mapping[Verdict, Danger] = {
     Verdict.HOLD: "caution",
     Verdict.BLOCK: "dangerous",
 }
-FATES: Mapping[Tier, Mapping[Danger, Fate]] = {
-    # It came with a program that the person installed.
-    "builtin": {"safe": "allow", "caution": "allow", "dangerous": "allow"},
-    # A person wrote it, or a remote of their own brought it.
-    "trusted": {"safe": "allow", "caution": "allow", "dangerous": "block"},
-    # An agent wrote it.
-    "agent": {"safe": "allow", "caution": "hold", "dangerous": "block"},
-    # It was imported, or pulled from a remote that others write to.
-    "community": {"safe": "allow", "caution": "block", "dangerous": "block"},
-}
+_DOUBTED: Mapping[Tier, Fate] = {"trusted": "allow", "agent": "hold", "community": "block"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +73,10 @@ class Inspection:
         return DANGERS[self.verdict]
 
     def fate(self, tier: Tier) -> Fate:
-        return FATES[tier][self.danger]
+        """Return what becomes of the skill: a safe one goes in, and a dangerous one does not."""
+        if self.verdict is Verdict.HOLD:
+            return _DOUBTED[tier]
+        return "allow" if self.verdict is Verdict.ALLOW else "block"
 
     @property
     def gravest(self) -> tuple[SkillFinding, ...]:
@@ -101,7 +97,6 @@ class SkillGuard:
         """Return what is said of the files, by their paths below `skills/`, in the form that agents have."""
         admission = Admission(self.bundle, origin=self.origin, by_person=self.by_person)
         results: dict[str, Result] = {}
-        findings: list[SkillFinding] = []
         marks: Mapping[str, str] = {}
         for path, data in files.items():
             text = text_of(data)
@@ -109,20 +104,19 @@ class SkillGuard:
                 result = judge_binary(data)
             else:
                 result = admission.judge_origin(text, admission.skill(text, path))
-                if path.endswith(f"/{SKILL_FILE}"):
-                    marks = admission.skill_marks(text)
+                marks = admission.skill_marks(text) if path.endswith(f"/{SKILL_FILE}") else marks
             if not self.by_person and self._was_taken_back(path, data):
                 result = retracted_result(result, len(data))
             results[path] = result
-            findings += [
-                _located(path, text or "", one)
-                for one in result.findings
-                if one.severity is not Verdict.ALLOW
-            ]
         for path, one in _over_files(admission, files):
             result = results[path]
             results[path] = Result(max(result.verdict, one.severity), (*result.findings, one))
-            findings.append(_located(path, "", one))
+        findings = [
+            _located(path, text_of(files[path]) or "", one)
+            for path, result in results.items()
+            for one in result.findings
+            if one.severity is not Verdict.ALLOW
+        ]
         return Inspection(results, tuple(findings), marks)
 
     def _was_taken_back(self, path: str, data: bytes) -> bool:
@@ -134,35 +128,21 @@ class SkillGuard:
         """Return what is said of the files, and the ids in quarantine of those that are held; raises where it is blocked."""
         found = self.inspect(files)
         fate = found.fate(self.tier)
-        if fate == "hold" and any(
-            text_of(files[path]) is None for path, one in found.results.items() if one.findings
-        ):
+        doubted = {
+            path: result for path, result in found.results.items() if result.verdict is not Verdict.ALLOW
+        }
+        texts = {path: text for path in doubted if (text := text_of(files[path])) is not None}
+        if fate == "hold" and len(texts) < len(doubted):
             fate = "block"  # quarantine keeps texts: what is none a person adds themselves
         if fate == "block":
             raise BlockedSkill(name, found.danger, [str(one) for one in found.gravest])
-        if fate == "allow":
-            if self.by_person and found.danger == "caution":
-                self._accept(files, found)
-            return found, ()
-        admission = Admission(self.bundle, origin=self.origin)
-        texts = [
-            (files[path].decode(), result, {"kind": "skill", "path": path})
-            for path, result in found.results.items()
-            if result.verdict is not Verdict.ALLOW
-        ]
-        return found, tuple(admission.hold_all(texts))
-
-    def _accept(self, files: Mapping[str, bytes], found: Inspection) -> None:
-        """A person wrote it, and so it is fine on this machine."""
-        from gitmem.memory.gate.ledger import Ledger
-
-        texts = {
-            path: text_of(files[path])
-            for path, one in found.results.items()
-            if one.verdict is not Verdict.ALLOW
-        }
-        judged = [entry_hash(one) for path, text in texts.items() if text for one in judged_texts(path, text)]
-        self.bundle.part(Ledger).release(judged, self.bundle.world.person or "human")
+        if fate == "hold":
+            held = [(text, doubted[path], {"kind": "skill", "path": path}) for path, text in texts.items()]
+            return found, tuple(Admission(self.bundle, origin=self.origin).hold_all(held))
+        if self.by_person and texts:  # a person wrote it, and so it is fine on this machine
+            judged = [entry_hash(one) for path, text in texts.items() for one in judged_texts(path, text)]
+            self.bundle.part(Ledger).release(judged, self.bundle.world.person or "human")
+        return found, ()
 
 
 def judged_texts(path: str, text: str) -> list[str]:
