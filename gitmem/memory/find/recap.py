@@ -14,7 +14,7 @@ from gitmem.index.marking import found_terms
 from gitmem.index.query import Query
 from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
-from gitmem.text.words import fold, sentences
+from gitmem.text.words import sentences
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -62,7 +62,7 @@ class ExtractiveSummarizer:
                 if sentence in seen:
                     continue
                 seen.add(sentence)
-                score = len(found_in(fold(sentence))) + 0.5 * passage.matches - 0.02 * number
+                score = len(found_in(sentence)) + 0.5 * passage.matches - 0.02 * number
                 # One that repeats the question says less than one that answers it.
                 score -= 0.4 * sentence.endswith(("?", "？"))
                 scored.append((score, len(scored), sentence))

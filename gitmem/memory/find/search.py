@@ -13,7 +13,7 @@ from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.index.candidates import CANDIDATES, Candidate, Candidates, find, listed
 from gitmem.index.filters import Filters, shared_scopes
-from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
+from gitmem.index.marking import matches
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.embedding import Meaning
 from gitmem.memory.find.filter_names import check_each
@@ -27,6 +27,7 @@ from gitmem.okf.entries import EntryKey
 from gitmem.okf.layout import USER_PROFILE
 from gitmem.okf.plain import Printed, brief, plain
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, Rank
+from gitmem.safety.fence import sanitize
 from gitmem.text.keys import GAP
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ class Search:
         limit: int,
     ) -> Found:
         """As many as are wanted of those that may leave; last the turns whose answer no longer holds."""
-        egress = self.egress(index, wanted, filters)
+        about = "then" if wanted.about == "now" and filters.seq is not None else wanted.about
+        egress = Egress(self._bundle, index, about=about, reader=wanted.reader, scopes=filters.scopes)
         hits: list[Hit] = []
         without_answer: list[Hit] = []
         for one in ranked:
@@ -156,11 +158,6 @@ class Search:
         """The texts that may answer, by their words and by their meaning; what is in quotes is meant as it is written."""
         near = {} if query.required or query.excluded else self._bundle.part(Meaning).near(index, query.text)
         return find(index.database, query, filters, limit=limit, near=near)
-
-    def egress(self, index: Index, wanted: Filters, filters: Filters) -> Egress:
-        """The way out for what was asked; who has an older tree checked out asks about that."""
-        about = "then" if wanted.about == "now" and filters.seq is not None else wanted.about
-        return Egress(self._bundle, index, about=about, reader=wanted.reader, scopes=filters.scopes)
 
     def ranking(self, index: Index, found: Candidates) -> Ranking:
         """The candidates of a query, weighed."""
@@ -214,8 +211,8 @@ class Search:
     def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress, shown: Standing) -> Hit:
         place, candidate = ranked.place, ranked.candidate
         gone = index.commit_at(place.to_seq) if place.to_seq else None
-        with_marks = without_tags(marked(index.database, query, candidate.id, candidate.text), place.tags)
-        piece, marks = _parted(shown.piece(with_marks, snippet))
+        line = sanitize(plain(on_one_line(without_tags(shown.text, place.tags))))
+        piece, marks = snippet(line, matches(query.terms, line))
         return Hit(
             egress.name(place.path),
             egress.name(place.session),
@@ -240,30 +237,24 @@ class Search:
         )
 
 
-def snippet(text: str, *, length: int = _SNIPPET) -> str:
-    """The part of a marked text where most matches stand, on one line."""
-    text = on_one_line(text)
+def snippet(
+    text: str, found: Sequence[tuple[int, int]], *, length: int = _SNIPPET
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Cut the part of a line in which most matches are; return it with where they are in it."""
     if len(text) <= length:
-        return text
-    marks = [match.start() for match in MARKED.finditer(text)]
-    places = range(len(marks))
-    best = max(places, key=lambda place: (_within(marks, place, length), -place), default=-1)
-    start = marks[best] if marks else 0
-    start = max(0, start - length // 5)
-    end = min(len(text), start + length)
-    start = max(0, end - length)
+        return text, tuple(found)
+    starts = [start for start, _ in found]
+    most = max(range(len(starts)), key=lambda place: (_within(starts, place, length), -place), default=-1)
+    start = max(0, min((starts[most] if starts else 0) - length // 5, len(text) - length))
+    end = start + length
     if start:
         start = text.find(" ", start, start + 30) + 1 or start
     if end < len(text):
-        cut = text.rfind(" ", end - 30, end)
-        end = cut if cut > start else end
-    piece = text[start:end]
-    # A mark that the cut opened or closed is repaired.
-    if piece.rfind(OPEN) > piece.rfind(CLOSE):
-        piece += CLOSE
-    if piece.find(CLOSE) >= 0 and (piece.find(OPEN) < 0 or piece.find(CLOSE) < piece.find(OPEN)):
-        piece = OPEN + piece
-    return ("… " if start else "") + piece.strip() + (" …" if end < len(text) else "")
+        end = max(text.rfind(" ", end - 30, end), start) or end
+    lead = "… " if start else ""
+    moved = len(lead) - start
+    marks = tuple((one + moved, other + moved) for one, other in found if start <= one and other <= end)
+    return lead + text[start:end] + (" …" if end < len(text) else ""), marks
 
 
 def on_one_line(text: str) -> str:
@@ -293,18 +284,3 @@ def _cut(text: str) -> str:
 def _within(marks: Sequence[int], place: int, length: int) -> int:
     """Return how many of the marks, which are in order, are in a piece that begins at one of them."""
     return bisect_left(marks, marks[place] + length, place) - place
-
-
-def _parted(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A marked text on one line as a caller gets it, and where its marks were."""
-    shown, start = "", -1
-    marks: list[tuple[int, int]] = []
-    for piece in re.split(f"([{OPEN}{CLOSE}])", text):
-        if piece == OPEN:
-            start = len(shown)
-        elif piece == CLOSE:
-            marks += [(start, len(shown))] if start >= 0 else []
-            start = -1
-        else:
-            shown += plain(piece)
-    return shown, tuple(marks)

@@ -69,8 +69,6 @@ class Standing(NamedTuple):
     """Where it came from, if it is in the tree and unconfirmed."""
     since: str = ""
     """The wording that holds now, where a record says or talks about an older one."""
-    is_whole: bool = True
-    """Whether nothing was left out of it or redacted."""
     rules: tuple[str, ...] = ()
     """Why it is hidden until a person looks."""
     entry: Entry = Entry(CONCEPT, "")
@@ -83,10 +81,6 @@ class Standing(NamedTuple):
     def line(self) -> str:
         """The text with its mark."""
         return f"(unconfirmed, from {self.source}) {self.text}" if self.source else self.text
-
-    def piece(self, marked: str, cut: Callable[[str], str]) -> str:
-        """Cut a piece out of the text with its matches; out of the clean text where something was left out of it."""
-        return sanitize(cut(marked if self.is_whole else self.text))
 
 
 _HIDDEN = Standing("hidden", FLAGGED)
@@ -152,10 +146,7 @@ class Egress:
             return _GONE
         source = self.source(place.path, key) if place.to_seq is None else ""
         source = source or (DOUBTED if verdict is Verdict.HOLD else "")
-        clean = redacted(kept)
-        return Standing(
-            "marked" if source or since else "shown", sanitize(clean), source, since, clean == text
-        )
+        return Standing("marked" if source or since else "shown", sanitize(redacted(kept)), source, since)
 
     def _judged(self, text: str, place: Place) -> Verdict:
         """Return what the scanner says of a text that leaves: of talk, which it reads message by message, a doubt is only

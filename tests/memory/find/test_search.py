@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from gitmem.errors import UnknownRevision
+from gitmem.index.marking import matches
+from gitmem.index.query import parse
 from gitmem.memory.find.search import Found, on_one_line, snippet
 from gitmem.memory.memory import Memory
 
@@ -354,13 +356,30 @@ def test_threads_search_while_one_writes(own: Memory) -> None:
 
 
 def test_a_snippet_shows_where_the_matches_are() -> None:
-    """The window lies where most marks stand, and no mark is left open."""
-    text = "x " * 300 + "\x02here\x03 and \x02there\x03 " + "y " * 300
-    cut = snippet(text, length=80)
-    assert "\x02here\x03 and \x02there\x03" in cut
+    """The window lies where most matches are."""
+    text = "x " * 300 + "here and there " + "y " * 300
+    cut, marks = snippet(text, [(600, 604), (609, 614)], length=80)
+    assert ["here", "there"] == [cut[start:end] for start, end in marks]
     assert cut.startswith("… ")
     assert cut.endswith(" …")
-    assert cut.count("\x02") == cut.count("\x03")
+    assert len(cut) <= 80 + len("…  …")
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("walking shoes", "He walks in old Shoes", ["walks", "Shoes"]),
+        ('"dark mode" mode', "Dark mode, no other mode", ["Dark mode", "mode"]),
+        ("Túrin", "Lives in turin; Turiner", ["turin", "Turiner"]),
+        ("深色模式", "用户喜欢深色模式，每天", ["深色模式"]),
+        ("UserName", "Call getUserNameById2", ["UserName"]),
+        ("zebra", "No such thing", []),
+    ],
+)
+def test_what_matched_is_marked(query: str, text: str, expected: list[str]) -> None:
+    """By its stem, without accents, as a phrase, in a script without spaces, and inside of an identifier."""
+    found = matches(parse(query).terms, text)
+    assert expected == [text[start:end] for start, end in found]
 
 
 def test_a_heading_on_one_line_is_a_label() -> None:
