@@ -17,7 +17,8 @@ from gitmem.git.message import Message
 from gitmem.git.objects import Oid, render_commit
 from gitmem.git.refs import SNAPSHOTS
 from gitmem.git.repository import Repository
-from gitmem.index.marking import CLOSE, OPEN
+from gitmem.index.marking import matches
+from gitmem.index.query import parse
 from gitmem.memory.exchange.from_folder import _WIKILINK
 from gitmem.memory.find.search import on_one_line, snippet
 from gitmem.memory.sync import inspect, merge
@@ -38,7 +39,7 @@ _SLACK = 5
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (snippet, f"{OPEN}garden{CLOSE} gate " * 20_000),
+        (lambda text: snippet(text, matches(parse("garden").terms, text)), "garden gate " * 20_000),
         (on_one_line, "# a" + " #" * 100_000 + "b"),
         (lambda text: _has_markers(text.encode()), "<<<<<<< a\n" + "=======\n" * 20_000),
         (lambda text: _has_markers(text.encode()), "<<<<<<< a\n|||||||\n=======\n" * 10_000),

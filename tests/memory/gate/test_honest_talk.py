@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from benchmarks import honest_talk
+from gitmem.index.marking import matches
+from gitmem.index.query import parse
 from gitmem.memory.find.context import context
+from gitmem.memory.find.search import snippet
 from gitmem.memory.gate.egress import DOUBTED, Egress
 from gitmem.memory.memory import Memory
 from gitmem.okf import layout
@@ -98,5 +101,6 @@ def test_a_secret_is_redacted_before_a_snippet_is_cut(bundle: Memory) -> None:
     [place] = index.spans_in(layout.MEMORY)
     visible = Egress(bundle, index).show(text, place)
     assert visible
+    query = parse("tulip gate festival")
     for width in range(150, 200, 3):
-        assert key[4:10] not in visible.piece(text, lambda whole, width=width: whole[:width])  # type: ignore[misc]
+        assert key[4:10] not in snippet(visible.text, matches(query.terms, visible.text), length=width)[0]
