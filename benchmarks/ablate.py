@@ -30,8 +30,7 @@ from gitmem.config import Config
 from gitmem.index import candidates, query
 from gitmem.index.candidates import find
 from gitmem.index.filters import Filters
-from gitmem.memory.find import context, embedding, question, ranking, search
-from gitmem.memory.find.question import Question
+from gitmem.memory.find import context, date_questions, embedding, question, ranking, search
 from gitmem.memory.find.search import Search
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
@@ -66,7 +65,7 @@ OFF: dict[str, list[Patch]] = {
     "dates": [(ranking, "_DATE", 0.0)],
     "types": [(ranking, "_TYPES", {})],
     "favour for knowledge": [(ranking, "_FAVOUR", 1.0)],
-    "asked before": [(Question, "repeated_in", _always({}))],
+    "asked before": [(search, "asked_before", _always({}))],
     "settled": [(ranking, "settled", list)],
     "stop words": [(query, "_says_nothing", _always(False))],
     "lenient reading of questions": [(search, "is_question", _always(False))],
@@ -75,7 +74,7 @@ OFF: dict[str, list[Patch]] = {
 
 UNASKED: dict[str, list[Patch]] = {
     "more is needed for the world": [(context, "_ELSEWHERE", (0.0, 0.0))],
-    "who asks in general": [(context, "_ANYBODY", re.compile("(?!)"))],
+    "who asks in general": [(date_questions, "_ANYBODY", re.compile("(?!)"))],
     "rare words": [(context, "_FEW", -1), (context, "_RARE", -1)],
     "short answers decide": [(context, "_SHORT", 0)],
     "all of a turn decides": [(context, "_SHORT", 1_000_000)],

@@ -205,11 +205,6 @@ class Lookup:
             for row in self._database.rows(f"{_SPAN} {where} ORDER BY {order}", tuple(values))
         ]
 
-    def stood_in(self, entry: int, path: str) -> bool:
-        """Return whether a text ever was in a file."""
-        query = "SELECT 1 FROM span s JOIN path p ON p.id = s.path WHERE s.entry = ? AND p.name = ? LIMIT 1"
-        return self._database.row(query, (entry, path)) is not None
-
     # Sessions
 
     def session(self, name: str) -> SessionFacts | None:
@@ -251,25 +246,18 @@ class Lookup:
         found = self._sessions("to_seq IS NULL AND title <> '' AND lower(title) = lower(?)", (title,))
         return [one.name for one in found]
 
-    def children(self, name: str) -> list[str]:
-        """The sessions that came out of another."""
-        return [one.name for one in self._sessions("parent = ? AND to_seq IS NULL ORDER BY started", (name,))]
-
-    def roots_of(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the session that each of some sessions goes back to, by its parents; itself where it has none."""
+    def roots(self) -> dict[str, str]:
+        """Return for each session that came out of another the first one of its line."""
         query = "SELECT name, parent FROM session WHERE parent > '' AND to_seq IS NULL"
         parents: dict[str, str] = dict(self._database.rows(query))
         found = {}
-        for name in names:
+        for name in parents:
             seen, root = {name}, name
             while (parent := parents.get(root, "")) and parent not in seen:  # a circle is made by hand
                 seen.add(parent)
                 root = parent
             found[name] = root
         return found
-
-    def root_of(self, name: str) -> str:
-        return self.roots_of((name,))[name]
 
     def session_sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Return the number of entries that each session ever wrote."""

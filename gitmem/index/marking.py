@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from gitmem.index.query import Term
-from gitmem.text.words import WORD, fold, root
+from gitmem.text.stem import stem
+from gitmem.text.words import WORD, fold
 
 Found = Callable[[str], frozenset[int]]
 """Tells by their numbers which terms of a query are in a text."""
@@ -17,10 +18,18 @@ def counter(term: Term) -> Callable[[str], int]:
     folded = fold(term.text)
     if term.kind == "run":
         return lambda text: text.count(folded)
-    start = root(folded) if term.kind == "word" else folded.partition(" ")[0]
-    pattern = re.compile(_pattern(term, folded))
-    # Buys "search, six-word questions": most texts do not have it, and a plain piece is looked for faster.
-    return lambda text: len(pattern.findall(text)) if start in text else 0
+    if term.kind == "word":
+        wanted = stem(folded)
+        # These endings may be others in the word: happy, hoping, sensibility.
+        start = wanted[:-1] if wanted.endswith(("i", "e", "bl")) else wanted
+        pattern = re.compile(rf"(?<![^\W_]){re.escape(start)}[^\W_]*")
+        # Buys "search, six-word questions": most texts do not have it, and a plain piece is looked for faster.
+        return lambda text: (
+            sum(stem(word) == wanted for word in pattern.findall(text)) if start in text else 0
+        )
+    words = r"[\W_]+".join(map(re.escape, folded.split()))
+    phrase = re.compile(rf"(?<![^\W_]){words}(?![^\W_])")
+    return lambda text: len(phrase.findall(text))
 
 
 def part_counter(term: Term) -> Callable[[str], int]:
@@ -29,24 +38,15 @@ def part_counter(term: Term) -> Callable[[str], int]:
     return lambda text: text.count(part)
 
 
-def _pattern(term: Term, folded: str) -> str:
-    if term.kind == "word":
-        # The word itself too: what a root leaves off may be longer than another ending.
-        words = rf"(?:{re.escape(root(folded))}[^\W_]{{0,4}}|{re.escape(folded)})"
-    else:
-        words = r"[\W_]+".join(map(re.escape, folded.split()))
-    return rf"(?<![^\W_]){words}(?![^\W_])"
-
-
 def found_terms(terms: Sequence[Term]) -> Found:
     """Return a function that tells which terms are in a text; words are compared by their stems."""
-    by_root = {root(fold(term.text)): number for number, term in enumerate(terms) if term.kind == "word"}
+    by_stem = {stem(fold(term.text)): number for number, term in enumerate(terms) if term.kind == "word"}
     others = [(number, counter(term)) for number, term in enumerate(terms) if term.kind != "word"]
 
     def found(text: str) -> frozenset[int]:
         folded = fold(text)
-        stems = map(root, set(WORD.findall(folded)))
-        words = {by_root[one] for one in stems if one in by_root}
+        stems = map(stem, set(WORD.findall(folded)))
+        words = {by_stem[one] for one in stems if one in by_stem}
         return frozenset(words.union(number for number, count in others if count(folded)))
 
     return found
@@ -73,8 +73,8 @@ def matches(terms: Sequence[Term], text: str) -> list[tuple[int, int]]:
 
 def _of_words(terms: Sequence[Term], text: str) -> Iterator[tuple[int, int]]:
     words = [(match.span(), fold(match[0])) for match in WORD.finditer(text)]
-    stems = {root(fold(term.text)) for term in terms if term.kind == "word"}
-    yield from (span for span, word in words if root(word) in stems)
+    stems = {stem(fold(term.text)) for term in terms if term.kind == "word"}
+    yield from (span for span, word in words if stem(word) in stems)
     for phrase in (fold(term.text).split() for term in terms if term.kind == "phrase"):
         for start in (number for number, (_, word) in enumerate(words) if word == phrase[0]):
             said = words[start : start + len(phrase)]

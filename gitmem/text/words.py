@@ -1,10 +1,11 @@
-"""Words of a text: the one tokenizer, stemmer, sentence splitter and stop list."""
+"""Words of a text: the one tokenizer, sentence splitter and stop list."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+
+from gitmem.text.stem import stem
 
 WORD = re.compile(r"[^\W_]+")
 """A word: a run of letters and digits of any script."""
@@ -18,9 +19,6 @@ haven isn shouldn wasn weren won wouldn"""
 STOP = frozenset(_STOP.split())
 """Words that carry no meaning in a question."""
 
-_SUFFIX = re.compile(
-    r"(?:ational|ization|ations?|ingly|edly|ings?|edly|ness|ment|ies|ied|ers?|est|ed|es|ly|e|y|s)$"
-)
 _SENTENCE_END = re.compile(
     r"(?<=[.!?…。！？])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bDr\.)(?=\s|[^\W\d_a-zA-Z])\s*|\n+"
 )
@@ -44,13 +42,6 @@ class _Marks(dict[int, int | None]):
 _WITHOUT_MARKS = _Marks()
 
 
-@lru_cache(maxsize=16_384)
-def root(word: str) -> str:
-    """Return about the stem of a word, good enough to weigh a frequent one."""
-    root = _SUFFIX.sub("", word) if word.isascii() and len(word) > 4 else word
-    return root if len(root) >= 3 else word
-
-
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, each on one line, without headings."""
     pieces = (" ".join(piece.split()) for piece in _SENTENCE_END.split(text) if piece)
@@ -59,4 +50,4 @@ def sentences(text: str) -> list[str]:
 
 def roots(text: str) -> frozenset[str]:
     """Return the stems of a text's words, without those that carry no meaning."""
-    return frozenset(root(word) for word in WORD.findall(fold(text)) if word not in STOP) - STOP
+    return frozenset(stem(word) for word in WORD.findall(fold(text)) if word not in STOP) - STOP

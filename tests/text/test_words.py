@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.text.words import STOP, WORD, fold, root, sentences
+from gitmem.text.words import STOP, WORD, fold, sentences
 
 
 def test_words_are_letters_and_digits_of_any_script() -> None:
@@ -13,13 +13,6 @@ def test_words_are_letters_and_digits_of_any_script() -> None:
 def test_folding_drops_case_and_accents() -> None:
     """As the word table of the index does."""
     assert "creme brulee" == fold("Crème BRÛLÉE")
-
-
-def test_a_stem_has_at_least_three_letters() -> None:
-    """A short word stays, and so does one that would be too short without its ending."""
-    assert ["deploy", "deploy", "bed", "nest"] == [
-        root(word) for word in ("deploying", "deploys", "bed", "nest")
-    ]
 
 
 def test_sentences_are_lines_without_headings() -> None:

@@ -140,7 +140,7 @@ def _end(prefetch: Prefetch, lookup: _Lookup, patience: float) -> None:
 
 def _words(query: str, now: datetime) -> frozenset[str]:
     """The words that tell one question from another; none where there is nothing to look up."""
-    from gitmem.memory.find.context import TurnQuestion
+    from gitmem.memory.find.date_questions import TurnQuestion
     from gitmem.text.words import STOP, WORD, fold
 
     if not TurnQuestion.of(query, now=now):

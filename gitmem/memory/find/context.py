@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.index.candidates import Candidates, find
 from gitmem.index.filters import Filters
-from gitmem.index.marking import counter
+from gitmem.index.marking import Found, found_terms
 from gitmem.index.messages import split
-from gitmem.index.query import Query, parse
-from gitmem.memory.find.date_questions import Stretch, is_about_user, looks_back
+from gitmem.memory.find.date_questions import Stretch, TurnQuestion
 from gitmem.memory.find.question import is_one_subject, says_little, telling_words
 from gitmem.memory.find.search import Search, on_one_line
 from gitmem.memory.gate.egress import DOUBTED, Egress, Standing
@@ -30,7 +28,7 @@ from gitmem.okf.entries import EntryKey
 from gitmem.okf.plain import plain, shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID
 from gitmem.safety.fence import fence
-from gitmem.text.words import WORD, fold, roots, sentences
+from gitmem.text.words import roots, sentences
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import Span
@@ -65,15 +63,6 @@ _PER_SESSION = 3
 _EVENTS = 200
 # What no person chose as a name: long numbers, hashes, times.
 _MACHINE_MADE = re.compile(r"\d{5,}|(?=[a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
-_OUR_WORDS = """i my mine we our ours us ich wir uns unser unsere unserem unseren unserer mein meine meinem meinen meiner
-je nous notre nos mon ma mes yo nosotros nuestro nuestra mi mis io noi nostro nostra mio mia eu meu minha"""
-_OURS = frozenset(_OUR_WORDS.split())
-# "How do I", "can I", "I should": whoever asks so may ask about the world at large.
-_ANYBODY = re.compile(
-    r"\b(?:how (?:do|can|could|would|should)|can|could|should|would|may|must|if) i\b"
-    r"|\bi (?:can|could|should|would|want|need|have to|am|m|d)\b"
-    r"|\bwie (?:kann|soll|muss|konnte|mache) ich\b|\b(?:kann|soll|darf) ich\b|\bcomment (?:puis )?je\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,65 +127,31 @@ def context(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class TurnQuestion:
-    """The question in a turn; false where nothing in it can be looked up."""
-
-    query: Query
-    """Its telling words; none where it asks for a time or a person alone."""
-    stretches: tuple[Stretch, ...] = ()
-    about_user: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.query or self.stretches or self.about_user)
-
-    @property
-    def is_ours(self) -> bool:
-        """Return whether it speaks of what is ours or mine: then it is hardly about the world at large."""
-        said = _ANYBODY.sub(" ", " ".join(WORD.findall(fold(self.query.text))))
-        return not _OURS.isdisjoint(said.split())
-
-    def asks_about(self, at: str) -> bool:
-        """Return whether a moment is in the time that it asks about."""
-        return any(stretch.has(at) for stretch in self.stretches)
-
-    @classmethod
-    def of(cls, text: str, *, now: datetime) -> TurnQuestion:
-        """The question in a text; `now` has the time zone of whoever asks."""
-        if is_about_user(text):
-            return cls(Query(text), about_user=True)
-        back = looks_back(text, now=now)
-        asked = parse(text, strict=False)
-        terms = tuple(term for term in asked.terms if telling_words(term.text) or term.kind == "run")
-        if back:  # the words for a time are no subject
-            terms = tuple(term for term in terms if not back.subjects.isdisjoint(fold(term.text).split()))
-        return cls(replace(asked, terms=terms), back.stretches)
-
-
 class Relevance:
     """The share of a prompt that an entry must have to be put before a turn unasked."""
 
     def __init__(self, prompt: TurnQuestion, found: Candidates, least: float) -> None:
         self._prompt = prompt
-        by_two, by_rare = (0.0, 0.0) if prompt.is_ours else _ELSEWHERE
-        self._by_two, self._by_rare = min(1.0, least + by_two), min(1.0, least + by_rare)
+        self._by_two, self._by_rare = (
+            min(1.0, least + (0.0 if prompt.is_ours else more)) for more in _ELSEWHERE
+        )
         self._enough = min(2, len(found.query.terms))
         total = max(_SMALL, found.total)
-        self._rare = [
-            0 < count <= max(_FEW, _RARE * total) and not (term.text.isdecimal() and len(term.text) < 3)
-            for term, count in zip(found.query.terms, found.frequency, strict=True)
-        ]
+        self._rare = {
+            number
+            for number, (term, count) in enumerate(zip(found.query.terms, found.frequency, strict=True))
+            if 0 < count <= max(_FEW, _RARE * total) and not (term.text.isdecimal() and len(term.text) < 3)
+        }
         self._weights = [math.log((2 + total) / (1 + count)) for count in found.frequency]
         self._whole = sum(self._weights) or 1.0
 
     def share(self, ranked: Ranked) -> float:
         """The share of the prompt that an entry has, by how rare each word is; 0 where it is too little."""
-        candidate = ranked.candidate
-        if ranked.place.type != "turn":
-            return self._share(candidate.counts, ranked.place.at)
-        # An agent's long answer has two words of anything.
-        user, *answers = candidate.messages
-        decide = [user, *(one for one in answers if one.length <= _SHORT)]
+        user, *answers = ranked.candidate.messages
+        decide = [
+            user,
+            *(one for one in answers if one.length <= _SHORT),
+        ]  # a long answer has two words of anything
         return max(self._share(one.counts, ranked.place.at) for one in decide)
 
     def _share(self, counts: Sequence[int], at: str) -> float:
@@ -205,31 +160,22 @@ class Relevance:
         if self._prompt.asks_about(at):
             return 1 + share if has else 0.0  # of what was said then any word is enough
         is_enough = len(has) >= self._enough and share >= self._by_two
-        is_rare = share >= self._by_rare and any(self._rare[number] for number in has)
+        is_rare = share >= self._by_rare and not self._rare.isdisjoint(has)
         return share if is_enough or is_rare else 0.0
 
 
-Counter = Callable[[str], int]
-"""Tells how often a term of the question is in a folded text."""
-
-
-def passage(text: str, counters: Sequence[Counter], longest: int) -> str:
+def passage(text: str, found_in: Found, longest: int) -> str:
     """The part of a message, from a sentence on, that has most of a question; the beginning if none has any."""
     whole = on_one_line(text)
     if len(whole) <= longest:
         return whole
-
-    def terms_in(piece: str) -> int:
-        folded = fold(piece)
-        return sum(1 for count in counters if count(folded))
-
     said = [on_one_line(sentence) for sentence in sentences(text)]
     pieces = [
         shortened(" ".join(said[start : start + _SENTENCES]), longest)
         for start, sentence in enumerate(said)
-        if terms_in(sentence)
+        if found_in(sentence)
     ]
-    return max(pieces, key=terms_in, default=shortened(whole, longest))
+    return max(pieces, key=lambda piece: len(found_in(piece)), default=shortened(whole, longest))
 
 
 class _Piece(NamedTuple):
@@ -300,20 +246,18 @@ class _Recollection:
         wanted = Filters(without_sessions=here, ranks=self._ranks, reader=self._reader)
         found = find(self._index.database, question.query, search.filters(self._index, wanted))
         gate = Relevance(question, found, self._bundle.config.context_share)
-        counters = list(map(counter, question.query.terms))
+        found_in = found_terms(question.query.terms)
         known = self._known()
         rated: list[tuple[float, _Piece]] = []
         best = 0.0
         likely = (
             (share, one)
             for one in search.ranking(self._index, found).entries()
-            if (share := gate.share(one))
-            and not self._is_replaced(one.candidate.id, one.place)
-            and not self._asks_for_reworded(question, one.place)
+            if (share := gate.share(one)) and not self._asks_for_reworded(question, one.place)
         )
         for share, ranked in islice(likely, _LOOKED_AT):
             shown = self._injected(ranked.candidate.text, ranked.place)
-            text = self._line(shown.text, ranked, counters) if shown is not None else ""
+            text = self._line(shown.text, ranked, found_in) if shown is not None else ""
             if shown is None or not text:
                 continue  # nor does it raise the bar for the others
             best = max(best, share)
@@ -332,10 +276,10 @@ class _Recollection:
         shown = self._egress.show(text, place)
         return shown if shown and shown.source != DOUBTED else None
 
-    def _line(self, clean: str, ranked: Ranked, counters: Sequence[Counter]) -> str:
+    def _line(self, clean: str, ranked: Ranked, found_in: Found) -> str:
         """Return what a line shows of an entry, of each message the sentences that answer; empty for an open question."""
         said = split(clean[:_READ])
-        shown = [passage(message, counters, _LONGEST) for message in said]
+        shown = [passage(message, found_in, _LONGEST) for message in said]
         if ranked.place.type != "turn":
             return " ".join(shown)
         if said[0].rstrip().endswith(("?", "？")) and says_little(said[1:]):
@@ -356,10 +300,6 @@ class _Recollection:
             if span.id != place.id and span.type == "turn" and (left := self._injected(span.text, span))
             for message in split(left.text)
         ]
-
-    def _is_replaced(self, entry: int, place: Place) -> bool:
-        """Return whether it was about the user and is for the prompt block to say, as it holds now."""
-        return place.type == layout.USER_PROFILE and self._index.stood_in(entry, layout.USER)
 
     def _known(self) -> list[frozenset[str]]:
         """Return what the agent has before it in its prompt block, entry by entry."""
@@ -385,14 +325,14 @@ class _Recollection:
 
     def _looking_back(self, stretches: Iterable[Stretch]) -> Iterator[_Piece]:
         """Yield what the sessions of the first of these stretches that has any were about, the newest first."""
-        here = self._index.root_of(self._session) if self._session else ""
+        roots = self._index.roots()
+        here = roots.get(self._session, self._session)
         for stretch in stretches:
             start, end = stretch.start, stretch.end
             count = 0
             for facts in self._index.sessions_between(start, end, limit=_LOOKED_BACK_AT):
-                if not self._egress.sees_session(facts.name):
-                    continue
-                if facts.name == self._session or (here and self._index.root_of(facts.name) == here):
+                is_here = bool(here) and roots.get(facts.name, facts.name) == here
+                if is_here or not self._egress.sees_session(facts.name):
                     continue
                 recap = self._session_recap(facts, start, end)
                 yield from recap

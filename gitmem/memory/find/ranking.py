@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gitmem.dates import Mention
 from gitmem.index.candidates import Candidate, Candidates, CountedMessage
 from gitmem.index.records import Place
-from gitmem.memory.find.question import Question, is_one_subject
+from gitmem.memory.find.question import is_one_subject
 from gitmem.okf import timestamps
 from gitmem.okf.ranks import KNOWLEDGE
 from gitmem.text.words import fold
@@ -108,16 +108,16 @@ class Ranking:
         *,
         sizes: Mapping[str, int],
         mentions: Sequence[Mention] = (),
-        question: Question | None = None,
+        again: Mapping[int, tuple[CountedMessage, ...]] | None = None,
     ) -> None:
+        """Weigh them; a text that is in `again` counts with those messages, without its question."""
         self._found = found
         self._sizes = sizes
         self._mentions = mentions
-        self._question = question or Question()
         self._weights = [_idf(count, found.total) for count in found.frequency]
         lengths = [message.length for one in found.texts for message in one.messages]
         self._length = sum(lengths) / len(lengths) if lengths else 1.0
-        self._messages = {one.id: one.messages for one in found.texts} | self._question.repeated_in(found)
+        self._messages = {one.id: one.messages for one in found.texts} | dict(again or {})
         self._own = {one.id: self._bm25f(self._messages[one.id]) for one in found.texts}
         self._best = max(self._own.values(), default=0.0)
         self._by_session = self._weigh_sessions()

@@ -13,7 +13,7 @@ from gitmem.index.candidates import CANDIDATES
 from gitmem.index.filters import Filters
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.ranking import Ranked, RankedSession
-from gitmem.memory.find.recap import Passage
+from gitmem.memory.find.recap import summarizer
 from gitmem.memory.find.search import Search, without_tags
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.ids import event_meant
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.index.records import Place, SessionFacts
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.recap import Summarizer
+    from gitmem.memory.find.recap import Summarize
     from gitmem.memory.indexing import Index
 
 Order = Literal["best", "newest", "oldest"]
@@ -142,10 +142,8 @@ class Recall:
         self._bundle = bundle
 
     @cached_property
-    def summarizer(self) -> Summarizer:
-        from gitmem.memory.find.recap import make_summarizer
-
-        return make_summarizer(self._bundle)
+    def _summarize(self) -> Summarize:
+        return summarizer(self._bundle)
 
     # By a question
 
@@ -168,12 +166,12 @@ class Recall:
         self, index: Index, query: Query, wanted: Filters, *, current: str = ""
     ) -> list[RankedSession]:
         """The sessions that answer, best first, each by its root."""
-        here = self._lineage(index, current) if current else ()
+        search, roots = self._bundle.part(Search), index.roots()
+        root = roots.get(current, current)
+        here = [current, root, *(name for name, other in roots.items() if other == root)] if current else ()
         wanted = replace(wanted, without_sessions=(*wanted.without_sessions, *here))
-        filters = self._bundle.part(Search).filters(index, wanted)
-        found = self._bundle.part(Search).found(index, query, filters, limit=2 * CANDIDATES)
-        sessions = {place.session for one in found.texts for place in one.places if place.session}
-        return self._bundle.part(Search).ranking(index, found).sessions(index.roots_of(sessions))
+        found = search.found(index, query, search.filters(index, wanted), limit=2 * CANDIDATES)
+        return search.ranking(index, found).sessions(roots)
 
     def _recalled(
         self, index: Index, query: Query, wanted: Filters, limit: int, current: str, order: Order
@@ -209,13 +207,10 @@ class Recall:
         began = self._lines(index.events(ranked.session, _BOOKENDS), egress)
         last = hits[0].place.session
         ended = self._lines(index.events(last, _BOOKENDS, last=True), egress)
-        passages = [
-            Passage(line.at, line.text, line.matches)
-            for line in _ordered([*began, *_flat(windows), *ended])
-            # A recap is what was said; what a page said is shown as such or not at all.
-            if line.rank != TOOL and not line.unconfirmed
-        ]
-        recap = plain(egress.clean(self.summarizer.summarize(query, passages)))
+        # A recap is what was said; what a page said is shown as such or not at all.
+        said = [line for line in _ordered([*began, *_flat(windows), *ended]) if line.rank != TOOL]
+        recap = self._summarize(query, [line for line in said if not line.unconfirmed])
+        recap = plain(egress.clean(recap))
         if not egress.is_harmless(recap):  # a model may have put together what was harmless apart
             recap = ""
         through = dict.fromkeys(hit.place.session for hit in hits if hit.place.session != ranked.session)
@@ -246,16 +241,6 @@ class Recall:
                 windows.append(lines)
         return tuple(sorted(windows, key=lambda lines: lines[0].at))
 
-    def _lineage(self, index: Index, session: str) -> tuple[str, ...]:
-        found = {index.root_of(session): None, session: None}
-        waiting = list(found)
-        while waiting:
-            for child in index.children(waiting.pop()):
-                if child not in found:
-                    found[child] = None
-                    waiting.append(child)
-        return tuple(found)
-
     # Without a question
 
     def browse(
@@ -263,7 +248,7 @@ class Recall:
     ) -> list[About]:
         """The newest sessions, children not counted."""
         index = self._bundle.part(Indexing).current()
-        here = index.root_of(current) if current else ""
+        here = index.roots().get(current, current)
         egress = Egress(self._bundle, index)
         found: list[About] = []
         for facts in index.sessions():

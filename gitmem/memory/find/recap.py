@@ -1,17 +1,17 @@
 """Recaps of sessions: a few sentences that say what one had to do with a question.
 
-The extractive one takes them from the session as they stand: no model, the same answer every time.
+Taken from the session as they are: no model, the same answer every time. A model writes them where the settings name one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
 from gitmem.index.marking import found_terms
 from gitmem.index.query import Query
+from gitmem.memory.endpoint import endpoint_for
 from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
 from gitmem.text.words import sentences
@@ -19,10 +19,15 @@ from gitmem.text.words import sentences
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.endpoint import ChatModel
+    from gitmem.memory.find.recall import Line
+
+Summarize = Callable[[Query, Sequence["Line"]], str]
+"""Gives a recap of lines that are in the order of time; never an error."""
 
 _RECAP = 500
 _FROM_MODEL = 1_500
 _SENTENCE = 280
+_MOST = 6
 _ENDS = ".!?…。！？:;,"
 _MATERIAL = 12_000
 
@@ -33,90 +38,45 @@ names and numbers as they stand there. The passages are material to read and hol
 they do not touch the question, say so in one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of a session; `matches` tells whether the question led to it."""
-
-    at: str
-    text: str
-    matches: bool
-
-
-class Summarizer(Protocol):
-    def summarize(self, query: Query, passages: Sequence[Passage]) -> str:
-        """A recap of passages that are in the order of time; never an error."""
-
-
-class ExtractiveSummarizer:
-    """The sentences that hold most of the question's words, in the order they were said."""
-
-    def __init__(self, limit: int = _RECAP) -> None:
-        self._limit = limit
-
-    def summarize(self, query: Query, passages: Sequence[Passage]) -> str:
-        found_in = found_terms(query.terms)
-        scored: list[tuple[float, int, str]] = []
-        seen: set[str] = set()
-        for passage in passages:
-            for number, sentence in enumerate(sentences(passage.text)):
-                if sentence in seen:
-                    continue
-                seen.add(sentence)
-                score = len(found_in(sentence)) + 0.5 * passage.matches - 0.02 * number
-                # One that repeats the question says less than one that answers it.
-                score -= 0.4 * sentence.endswith(("?", "？"))
-                scored.append((score, len(scored), sentence))
-        chosen: list[tuple[int, str]] = []
-        left = self._limit
-        for _, position, sentence in sorted(scored, key=lambda one: (-one[0], one[1])):
-            cut = sentence if len(sentence) <= _SENTENCE else sentence[: _SENTENCE - 1].rstrip() + "…"
-            if len(cut) + 2 <= left:
-                chosen.append((position, cut))
-                left -= len(cut) + 2
-            if left < 40 or len(chosen) == 6:
-                break
-        return " ".join(_ended(sentence) for _, sentence in sorted(chosen))
-
-
-class ModelSummarizer:
-    """Asks a model, and takes sentences from the session where it gives no answer."""
-
-    def __init__(
-        self,
-        model: ChatModel,
-        fallback: Summarizer,
-        *,
-        redact: Callable[[str], str],
-        report: Callable[[Notice], None],
-    ) -> None:
-        self._model = model
-        self._fallback = fallback
-        self._redact = redact
-        self._report = report
-
-    def summarize(self, query: Query, passages: Sequence[Passage]) -> str:
-        material = "\n\n".join(f"({passage.at}) {passage.text}" for passage in passages)[:_MATERIAL]
-        question = self._redact(f"Question: {query.text[:1000]}\n\nPassages:\n{material}")
-        try:
-            reply = self._model.chat(
-                [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": question}]
-            )
-        except GitMemError as error:
-            self._report(Notice("endpoint-failed", "recap", str(error)))
-            return self._fallback.summarize(query, passages)
-        text = self._redact(" ".join(reply.text.split()))[:_FROM_MODEL]
-        return text or self._fallback.summarize(query, passages)
-
-
-def make_summarizer(bundle: Bundle) -> Summarizer:
-    """The summarizer that the settings ask for: an endpoint with sentences behind it, or sentences alone."""
-    from gitmem.memory.endpoint import endpoint_for
-
+def summarizer(bundle: Bundle) -> Summarize:
+    """Return what makes recaps by the settings: an endpoint with sentences behind it, or sentences alone."""
     endpoint = endpoint_for(bundle, "summarizer", "recap")
     if endpoint is None:
-        return ExtractiveSummarizer()
-    return ModelSummarizer(endpoint, ExtractiveSummarizer(), redact=redacted, report=bundle.report)
+        return extract
+
+    def summarize(query: Query, lines: Sequence[Line]) -> str:
+        try:
+            return _ask(endpoint, query, lines) or extract(query, lines)
+        except GitMemError as error:
+            bundle.report(Notice("endpoint-failed", "recap", str(error)))
+            return extract(query, lines)
+
+    return summarize
 
 
-def _ended(sentence: str) -> str:
-    return sentence if sentence[-1] in _ENDS else sentence + "."
+def extract(query: Query, lines: Sequence[Line], limit: int = _RECAP) -> str:
+    """Return the sentences that have most of the question's words, in the order they were said."""
+    found_in = found_terms(query.terms)
+    scored: dict[str, tuple[float, int]] = {}
+    for line in lines:
+        for number, sentence in enumerate(sentences(line.text)):
+            if sentence not in scored:
+                # One that repeats the question says less than one that answers it.
+                less = 0.02 * number + 0.4 * sentence.endswith(("?", "？"))
+                scored[sentence] = len(found_in(sentence)) + 0.5 * line.matches - less, len(scored)
+    chosen: list[tuple[int, str]] = []
+    for sentence, (_, place) in sorted(scored.items(), key=lambda one: (-one[1][0], one[1][1])):
+        cut = sentence if len(sentence) <= _SENTENCE else sentence[: _SENTENCE - 1].rstrip() + "…"
+        if len(cut) + 2 <= limit:
+            chosen.append((place, cut if cut[-1] in _ENDS else f"{cut}."))
+            limit -= len(cut) + 2
+        if limit < 40 or len(chosen) == _MOST:
+            break
+    return " ".join(sentence for _, sentence in sorted(chosen))
+
+
+def _ask(model: ChatModel, query: Query, lines: Sequence[Line]) -> str:
+    material = "\n\n".join(f"({line.at}) {line.text}" for line in lines)[:_MATERIAL]
+    question = redacted(f"Question: {query.text[:1000]}\n\nPassages:\n{material}")
+    reply = model.chat([{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": question}])
+    return redacted(" ".join(reply.text.split()))[:_FROM_MODEL]

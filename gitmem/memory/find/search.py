@@ -17,7 +17,7 @@ from gitmem.index.marking import matches
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.embedding import Meaning
 from gitmem.memory.find.filter_names import check_each
-from gitmem.memory.find.question import Question, is_question
+from gitmem.memory.find.question import asked_before, is_question
 from gitmem.memory.find.ranking import Ranked, Ranking
 from gitmem.memory.gate.egress import Egress, Standing
 from gitmem.memory.indexing import Indexing
@@ -166,7 +166,7 @@ class Search:
             found,
             sizes=index.session_sizes(sessions),
             mentions=mentions(found.query.text, now=self._bundle.world.clock()),
-            question=Question.of(found.query.text),
+            again=asked_before(found),
         )
 
     def filters(self, index: Index, wanted: Filters) -> Filters:

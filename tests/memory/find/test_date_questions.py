@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from gitmem.memory.find.date_questions import is_about_user, looks_back
+from gitmem.memory.find.date_questions import TurnQuestion
 from gitmem.okf import timestamps
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -15,8 +15,8 @@ NOW = datetime(2026, 11, 18, 9, 30, tzinfo=BERLIN)  # a Wednesday
 
 def days(text: str, now: datetime = NOW) -> list[tuple[str, str]]:
     """The stretches of a question as local days, from the first up to and without the last."""
-    found = looks_back(text, now=now)
-    assert not found.subjects
+    found = TurnQuestion.of(text, now=now)
+    assert not found.query
     moments = [(one.start, one.end) for one in found.stretches if not one.newest]
     return [(_day(start, now), _day(end, now)) for start, end in moments]
 
@@ -65,9 +65,9 @@ def test_a_time_is_found(question: str, first: str, end: str) -> None:
 )
 def test_the_last_time_is_the_last_session(question: str) -> None:
     """Whenever that was."""
-    found = looks_back(question, now=NOW)
+    found = TurnQuestion.of(question, now=NOW)
     assert [True] == [one.newest for one in found.stretches]
-    assert not found.subjects
+    assert not found.query
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,16 @@ def test_the_last_time_is_the_last_session(question: str) -> None:
 )
 def test_a_text_that_only_names_a_day_does_not_look_back(text: str) -> None:
     """It says nothing of us, nothing of what was, or no time at all."""
-    assert not looks_back(text, now=NOW)
+    assert not TurnQuestion.of(text, now=NOW).stretches
 
 
 def test_a_subject_is_told_apart_from_the_time() -> None:
     """What was said about it then is wanted, and no list of sessions."""
-    found = looks_back("what did we decide about billing last Friday?", now=NOW)
-    assert {"billing"} == found.subjects
+    found = TurnQuestion.of("what did we decide about billing last Friday?", now=NOW)
+    assert ["billing"] == [term.text for term in found.query.terms]
     (friday,) = found.stretches
     assert (True, False) == (friday.has("2026-11-13T12:00:00.000Z"), friday.has("2026-11-14T12:00:00.000Z"))
-    (last,) = looks_back("when was the last time we painted the fence", now=NOW).stretches
+    (last,) = TurnQuestion.of("when was the last time we painted the fence", now=NOW).stretches
     assert not last.has("2026-11-17T12:00:00.000Z")
 
 
@@ -104,7 +104,7 @@ def test_a_subject_is_told_apart_from_the_time() -> None:
 def test_a_day_is_the_day_of_whoever_asks(zone: str) -> None:
     """Midnight is theirs, and a day on which clocks change has its own length."""
     now = datetime(2026, 3, 30, 1, 15, tzinfo=ZoneInfo(zone))
-    (day,) = looks_back("what did we do yesterday", now=now).stretches
+    (day,) = TurnQuestion.of("what did we do yesterday", now=now).stretches
     midnight = datetime(2026, 3, 29, tzinfo=ZoneInfo(zone))
     assert timestamps.stamp(midnight) == day.start
     assert timestamps.stamp(midnight + timedelta(days=1)) == day.end
@@ -125,7 +125,7 @@ def test_a_day_is_the_day_of_whoever_asks(zone: str) -> None:
 )
 def test_a_question_about_the_user(question: str) -> None:
     """It is asked in these words."""
-    assert is_about_user(question)
+    assert TurnQuestion.of(question, now=NOW).about_user
 
 
 @pytest.mark.parametrize(
@@ -139,4 +139,4 @@ def test_a_question_about_the_user(question: str) -> None:
 )
 def test_a_question_about_something_else(text: str) -> None:
     """It has a subject, or is an order."""
-    assert not is_about_user(text)
+    assert not TurnQuestion.of(text, now=NOW).about_user

@@ -14,8 +14,8 @@ from gitmem.index.query import parse
 from gitmem.memory.find.context import Context, context
 from gitmem.memory.find.links import backlinks_of, links_of
 from gitmem.memory.find.prefetch import Prefetch
-from gitmem.memory.find.recall import Recall, Recalled
-from gitmem.memory.find.recap import ExtractiveSummarizer, Passage
+from gitmem.memory.find.recall import Line, Recall, Recalled
+from gitmem.memory.find.recap import extract
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.safety.fence import sanitize
@@ -132,14 +132,16 @@ def test_browse_read_and_scroll(bundle: Memory) -> None:
 
 def test_the_extractive_recap_takes_sentences_in_their_order() -> None:
     """The sentences that answer, as they stand, the same every time."""
-    passages = [
-        Passage("2026-06-01T10:00:00Z", "## Plan\n\nIt rained. We chose the red car.", True),
-        Passage("2026-06-01T10:01:00Z", "The car costs 9,000 euros", True),
+    lines = [
+        Line(
+            "a-1", "s1", "turn", "2026-06-01T10:00:00Z", "## Plan\n\nIt rained. We chose the red car.", True
+        ),
+        Line("a-2", "s1", "turn", "2026-06-01T10:01:00Z", "The car costs 9,000 euros", True),
     ]
-    recap = ExtractiveSummarizer().summarize(parse("which car did we choose"), passages)
+    recap = extract(parse("which car did we choose"), lines)
     assert recap.index("We chose the red car.") < recap.index("The car costs 9,000 euros.")
     assert "#" not in recap
-    assert len(ExtractiveSummarizer(60).summarize(parse("car"), passages * 20)) <= 60
+    assert len(extract(parse("car"), lines * 20, 60)) <= 60
 
 
 def test_a_model_writes_the_recap_and_sentences_stand_in_for_it(tmp_path: Path) -> None:
