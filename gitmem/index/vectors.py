@@ -1,17 +1,15 @@
 """Vectors of messages, for search by meaning: a view like the index itself, kept in it and gone with it.
 
-A vector has length 1 and is kept in a byte for each number. Only this module needs numpy, and only when it is asked.
+A vector has length 1 and is kept in a byte for each number. Only this class needs numpy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from gitmem.index.database import Database
-
-if TYPE_CHECKING:
-    import numpy
 
 _AT_ONCE = 20_000  # rows that are compared in one step: so much is a float at a time
 
@@ -21,9 +19,10 @@ class Vectors:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._numpy: Any = import_module("numpy")
         self._loaded: tuple[Any, ...] = ()
         self._entries: list[int] = []
-        self._matrix: numpy.ndarray[Any, Any] | None = None
+        self._matrix: Any = None
 
     def use(self, model: str) -> None:
         """Forget the vectors of another model."""
@@ -47,12 +46,7 @@ class Vectors:
 
     def store(self, model: str, rows: Iterable[tuple[int, Sequence[float] | None]]) -> None:
         """Keep vectors, if the model is still the one in use; None marks a message that gets none."""
-        import numpy
-
-        packed = [
-            (number, _packed(numpy.asarray(vector, dtype="float32")) if vector is not None else b"")
-            for number, vector in rows
-        ]
+        packed = [(number, self._packed(vector) if vector is not None else b"") for number, vector in rows]
         with self._database.writing():
             if self._database.get("vectors") == model:
                 self._database.sql.executemany(
@@ -62,30 +56,23 @@ class Vectors:
 
     def nearest(self, vector: Sequence[float], limit: int) -> list[tuple[int, float]]:
         """Return the entries whose messages are nearest, the best first, with how near each is, up to 1."""
-        import numpy
-
         self._load()
-        if self._matrix is None or self._matrix.shape[1] != len(vector):
+        asked, length = self._measured(vector)
+        if self._matrix is None or self._matrix.shape[1] != len(vector) or not length:
             return []
-        asked = numpy.asarray(vector, dtype="float32")
-        length = float(numpy.linalg.norm(asked))
-        if not numpy.isfinite(length) or not length:
-            return []
-        scores = numpy.concatenate(
+        scores = self._numpy.concatenate(
             [
                 self._matrix[start : start + _AT_ONCE].astype("float32") @ asked
                 for start in range(0, len(self._matrix), _AT_ONCE)
             ]
         ) / (127 * length)
         best: dict[int, float] = {}
-        for place in numpy.argsort(-scores)[: 2 * limit]:
+        for place in self._numpy.argsort(-scores)[: 2 * limit]:
             best.setdefault(self._entries[place], float(scores[place]))
         return list(best.items())[:limit]
 
     def _load(self) -> None:
         """Read the vectors, where there are others than last time."""
-        import numpy
-
         state = self._database.row("SELECT count(*), max(message), sum(message) FROM vector") or ()
         if state == self._loaded:
             return
@@ -96,15 +83,16 @@ class Vectors:
         rows = [row for row in rows if len(row[1]) == width]  # a damaged one is left out
         self._entries = [entry for entry, _ in rows]
         data = b"".join(row[1] for row in rows)
-        self._matrix = numpy.frombuffer(data, dtype="int8").reshape(len(rows), width) if rows else None
+        self._matrix = self._numpy.frombuffer(data, dtype="int8").reshape(len(rows), width) if rows else None
         self._loaded = state
 
+    def _packed(self, vector: Sequence[float]) -> bytes:
+        """A vector of length 1 with a byte for each number; empty for one that has no direction."""
+        numbers, length = self._measured(vector)
+        return bytes(self._numpy.rint(numbers * (127 / length)).astype("int8").tobytes()) if length else b""
 
-def _packed(vector: numpy.ndarray[Any, Any]) -> bytes:
-    """A vector of length 1 with a byte for each number; empty for one that has no direction."""
-    import numpy
-
-    length = float(numpy.linalg.norm(vector))
-    if not numpy.isfinite(length) or not length:
-        return b""
-    return bytes(numpy.rint(vector * (127 / length)).astype("int8").tobytes())
+    def _measured(self, vector: Sequence[float]) -> tuple[Any, float]:
+        """Return a vector as an array with its length; 0 for one that has no direction."""
+        numbers = self._numpy.asarray(vector, dtype="float32")
+        length = float(self._numpy.linalg.norm(numbers))
+        return numbers, length if self._numpy.isfinite(length) else 0.0

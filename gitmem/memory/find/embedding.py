@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gitmem.errors import GitMemError, IndexTrouble
 from gitmem.index.filters import shared_scopes
@@ -55,8 +56,7 @@ class WordLlama:
     def __init__(self) -> None:
         from pathlib import Path
 
-        import wordllama
-
+        wordllama: Any = import_module("wordllama")
         files = Path(wordllama.__file__).parent
         self._model = wordllama.WordLlama.load(cache_dir=files, disable_download=True)
 
