@@ -325,13 +325,13 @@ class _Recollection:
 
     def _looking_back(self, stretches: Iterable[Stretch]) -> Iterator[_Piece]:
         """Yield what the sessions of the first of these stretches that has any were about, the newest first."""
-        roots = self._index.roots()
-        here = roots.get(self._session, self._session)
+        root_of = self._index.roots()
+        here = root_of.get(self._session, self._session)
         for stretch in stretches:
             start, end = stretch.start, stretch.end
             count = 0
             for facts in self._index.sessions_between(start, end, limit=_LOOKED_BACK_AT):
-                is_here = bool(here) and roots.get(facts.name, facts.name) == here
+                is_here = bool(here) and root_of.get(facts.name, facts.name) == here
                 if is_here or not self._egress.sees_session(facts.name):
                     continue
                 recap = self._session_recap(facts, start, end)
