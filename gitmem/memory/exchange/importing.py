@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from posixpath import splitext
+from posixpath import basename, dirname, splitext
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent, UsageError
@@ -150,8 +150,7 @@ class Importer:
         self.done = Imported(form, run=secrets.token_hex(4), dry_run=dry_run)
         self._began_at = bundle.tip
         self._ever: dict[str, list[Blamed]] = {}
-        self._versions: dict[str, set[bytes | None]] = {}
-        """What the files of another history were, as they are kept here; None where there was none."""
+        self._written: set[str] = set()
 
     @cached_property
     def sources(self) -> frozenset[str]:
@@ -350,10 +349,12 @@ class Importer:
 
     # Files
 
-    def _is_imported(self, path: str, origin: Origin) -> bool:
-        """Say whether a file is as an earlier import from the same place left it, so that its next state replaces it."""
+    def _is_imported(self, path: str, source: str) -> bool:
+        """Return whether a file is as an import from the same place left it, so that its next state replaces it."""
+        if path in self._written:
+            return True
         last = next(self._bundle.part(History).touching(path), None)
-        return last is not None and _is_from(last, origin.source)
+        return last is not None and _is_from(last, source)
 
     def _files(self, edits: Edits, files: Iterable[NewFile], origin: Origin) -> None:
         skills = {file.path: file for file in files if file.path.startswith(_SKILLS)}
@@ -362,7 +363,9 @@ class Importer:
                 continue
             if (taken := self._taken(file)) is not None:
                 place = (
-                    self._followed(edits, taken) if file.is_step else self._place_for(edits, taken, origin)
+                    self._followed(edits, taken, origin)
+                    if file.is_step
+                    else self._place_for(edits, taken, origin)
                 )
                 if place and taken.data is not None:
                     self._write(edits, place, taken.data, origin)
@@ -373,54 +376,52 @@ class Importer:
         """A file by its place here and as it is kept here; None where it is left out."""
         try:
             path = _place(file.path)
-            if reason := self._unwanted(path):
-                self.problem(f"{path} was left out: {reason}")
+            if path in SETTINGS:
+                self.problem(f"{path} was left out: it says how another bundle is run.")
                 return None
-            was = None if file.was is None else _converted(path, file.was)[0]
-            data = None if file.data is None else self._content(path, file.data)
-        except UnicodeDecodeError:
-            self.leave_out(file.path, "it is not UTF-8 text.")
-            return None
+            if path in self._protected:
+                self.problem(
+                    f"{path} was left out: it takes back what is known here. `gitmem forget` does that, if you want it."
+                )
+                return None
+            data, is_redacted, repair = _converted(path, file.data)
+            was, *_ = _converted(path, file.was)
         except InvalidContent as error:
             self.leave_out(file.path, error)
             return None
-        self._versions.setdefault(path, set()).update((_digest(was), _digest(data)))
+        if is_redacted and path not in self.done.redacted:
+            self.done.redacted.append(path)
+        if repair:
+            self.problem(f"{path}: {repair}")
         return replace(file, path=path, was=was, data=data)
-
-    def _unwanted(self, path: str) -> str:
-        """The reason why a file of that path is none for this memory, or an empty text."""
-        if path in SETTINGS:
-            return "it says how another bundle is run."
-        is_known = path in self._protected
-        return (
-            "it takes back what is known here. `gitmem forget` does that, if you want it." if is_known else ""
-        )
 
     def _place_for(self, edits: Edits, file: NewFile, origin: Origin) -> str:
         """The path for a file: its own, or one beside another file of that name; empty where it is here."""
         path, data = file.path, file.data or b""
-        if edits.names(path) or edits.directories(path):
-            self.leave_out(path, "it is a directory here.")
-            return ""
-        if (above := _file_above(edits, path)) is not None:
-            self.leave_out(path, f"{above} is a file here.")
+        above = path
+        while (above := dirname(above)) and basename(above) not in edits.names(dirname(above)):
+            pass
+        if above or edits.names(path) or edits.directories(path):
+            self.leave_out(path, f"{above} is a file here." if above else "it is a directory here.")
             return ""
         present = edits.read(path)
         is_here = present is not None and open_file(path, present).body == open_file(path, data).body
-        if not is_here and present is not None and not self._is_imported(path, origin):
+        if not is_here and present is not None and not self._is_imported(path, origin.source):
             stem, extension = splitext(path)
             path = f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{extension}"
             is_here = path in edits
         self.done.known += is_here
         return "" if is_here else path
 
-    def _followed(self, edits: Edits, step: NewFile) -> str:
-        """The path of a file to write, where some commit of its history left it as it is; one that went is removed."""
-        present = edits.read(step.path)
-        if _digest(present) not in self._versions[step.path] or present == step.data:
+    def _followed(self, edits: Edits, step: NewFile, origin: Origin) -> str:
+        """The path of a file to write, where it is as its history left it; one that went is removed."""
+        present, bundle = edits.read(step.path), origin.source.rpartition(" ")[0]
+        is_ours = present != step.was and not self._is_imported(step.path, bundle)
+        if is_ours or present == step.data:
             self.done.known += 1
         elif step.data is None:
             edits.remove(step.path)
+            self._written.add(step.path)
             self.done.removed += 1
         else:
             return step.path
@@ -439,8 +440,9 @@ class Importer:
         done.known += len(wanted) - len(changed)
         if not changed:
             return
+        before = {file.path: file.was for file in taken}
         if any(
-            _digest(edits.read(path)) not in self._versions[path] and not self._is_imported(path, origin)
+            edits.read(path) != before[path] and not self._is_imported(path, origin.source)
             for path in changed
         ):
             done.known += len(changed)
@@ -461,6 +463,7 @@ class Importer:
                 if result.findings
             )
             return
+        self._written.update(changed)
         for path, data in changed.items():
             edits.write(path, data)
             done.files += data is not None
@@ -477,18 +480,9 @@ class Importer:
         if kept is None or edits.read(path) == kept:
             done.known += kept is not None
             return
-        self._versions.setdefault(path, set()).add(_digest(kept))
+        self._written.add(path)
         edits.write(path, kept)
         done.files += 1
-
-    def _content(self, path: str, data: bytes) -> bytes:
-        """A file as it is kept here, with the word of what was done to it."""
-        content, is_redacted, said = _converted(path, data)
-        if is_redacted and path not in self.done.redacted:
-            self.done.redacted.append(path)
-        if said:
-            self.problem(f"{path}: {said}")
-        return content
 
 
 SETTINGS = frozenset((layout.CONFIG_AGENT, layout.CONFIG_SCANNER, layout.CONFIG_ERASED))
@@ -502,20 +496,21 @@ _ROUNDS = 5
 _one_of = {"entries": "entry", "events": "event", "files": "file", "removed": "removed"}
 
 
-def _converted(path: str, data: bytes) -> tuple[bytes, bool, str]:
+def _converted(path: str, data: bytes | None) -> tuple[bytes | None, bool, str]:
     """A file without secrets and as OKF wants it; whether a secret was in it, and how it was repaired."""
     try:
-        text = data.decode()
+        text = data.decode() if data is not None else ""
     except UnicodeDecodeError:
         if path.endswith(".md"):
-            raise
+            raise InvalidContent("it is not UTF-8 text.") from None
         return data, False, ""
+    if data is None:
+        return None, False, ""
     clean, said = redacted(text), ""
-    is_redacted = clean != text
     if path.endswith(".md") and validate.check_file(path, clean.encode()):
         concept, said = as_note(path, clean)
-        clean = concept.render().decode()
-    return clean.encode(), is_redacted, said
+        return concept.render(), clean != text, said
+    return clean.encode(), clean != text, ""
 
 
 def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[bytes | None, dict[str, bytes]]:
@@ -550,14 +545,10 @@ def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[byt
 
 
 def _is_from(commit: LogEntry, source: str) -> bool:
-    """Say whether a commit is an import from a source, or from a former state of it."""
+    """Return whether a commit is an import from a source, or from a former state of it."""
     return commit.kind == "import" and any(
         one.startswith(source) for one in commit.trailers.get("Source", ())
     )
-
-
-def _digest(data: bytes | None) -> bytes | None:
-    return None if data is None else hashlib.sha256(data).digest()
 
 
 def _place(path: str) -> str:
@@ -580,17 +571,6 @@ def _place(path: str) -> str:
             safe += ".md"
         paths.check_path(safe)
     return safe
-
-
-def _file_above(edits: Edits, path: str) -> str | None:
-    """The file that is where a path needs a directory."""
-    folder, _, name = path.rpartition("/")
-    while folder:
-        path = folder
-        folder, _, name = path.rpartition("/")
-        if name in edits.names(folder):
-            return path
-    return None
 
 
 def _redacted(event: Event, session: str) -> Event:
