@@ -144,7 +144,7 @@ def unasked_figures(agents: Recorded, prompts: Sequence[str], year: Memory) -> l
     """Four figures: unrelated prompts that bring anything and questions that bring the right thing, of each memory."""
 
     def recalled(text: str) -> str:
-        return context.context(year, text, noted=False).lines
+        return context.context(year, text).lines
 
     others = (*UNRELATED, *HELD_OUT_UNRELATED)
     topics = (*TOPICS, *HELD_OUT_TOPICS)

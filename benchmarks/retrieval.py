@@ -220,7 +220,7 @@ class Recorded:
 
     def unasked(self, prompt: str) -> list[str]:
         """The sessions that come unasked, one for each line."""
-        return [one.session for one in context(self.memory, prompt, noted=False).shown]
+        return [one.session for one in context(self.memory, prompt).shown]
 
     def _ids(self, event: str) -> Sequence[str]:
         return self.said[event].ids if event in self.said else ()

@@ -6,13 +6,15 @@ decisions about content that a commit needs and that are made above this module,
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gitmem.config import Config
-from gitmem.errors import BundleUnusable, InvalidContent, NewerFormat, UsageError
+from gitmem.errors import BundleUnusable, GitMemError, InvalidContent, NewerFormat, UsageError
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
 from gitmem.git.refs import BRANCH
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from gitmem.git.transaction import Published
     from gitmem.git.worktree import HandEdit
     from gitmem.memory.edits import Edits
-    from gitmem.memory.origin import Origin
+    from gitmem.memory.origin import Origin, Trigger
     from gitmem.okf.concept import Concept
 
 Work = Callable[["Edits"], Message | None]
@@ -68,6 +70,8 @@ class Bundle:
         self.notices: list[Notice] = []
         """What operations had to say, oldest first; whoever shows them takes them out."""
         self._parts: dict[Any, Any] = {}
+        self._buffers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._adding = threading.Lock()
         self._closing: list[Callable[[], object]] = []
 
     @property
@@ -91,6 +95,42 @@ class Bundle:
     def on_close(self, close: Callable[[], object]) -> None:
         """Have this called when the bundle is closed: a part that holds something open gives it back then."""
         self._closing.append(close)
+
+    # The buffers of this process, of which it keeps none alive
+
+    def add_buffer(self, buffer: object) -> None:
+        """Have this buffer flushed before every snapshot, restore and note, and closed with the bundle."""
+        with self._adding:
+            self._buffers.add(buffer)
+
+    def open_buffers(self) -> list[Any]:
+        """The buffers that take events here."""
+        with self._adding:
+            return [buffer for buffer in self._buffers if buffer.is_open]
+
+    def flush_buffers(self, trigger: Trigger = "explicit") -> list[Any]:
+        """Flush every open buffer, each as a commit of its own; gives those that held something.
+
+        All are tried before a failure is raised.
+        """
+        done, failed = [], []
+        for buffer in self.open_buffers():
+            try:
+                flushed = buffer.flush(trigger)
+            except GitMemError as error:
+                if buffer.is_open:  # one that another thread closed meanwhile was flushed by it
+                    failed.append(error)
+            else:
+                done += [flushed] if flushed.events else []
+        if failed:
+            raise failed[0]
+        return done
+
+    def close_buffers(self) -> None:
+        """Flush every buffer and give its journal back; what cannot be committed waits there for the next start."""
+        with ExitStack() as steps:
+            for buffer in self.open_buffers():
+                steps.callback(buffer.close)
 
     # What there is to say
 
@@ -129,6 +169,8 @@ class Bundle:
 
     def resolve(self, name: str) -> Oid:
         """The commit that a name, date or session stands for."""
+        if name == "HEAD" and (tip := self.repository.tip()):
+            return tip
         from gitmem.git import revisions
 
         if name.strip().startswith("session:"):

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.git.transaction import Published
     from gitmem.git.worktree import HandEdit
-    from gitmem.memory.capture.buffer import Flushed
     from gitmem.memory.edits import Edits
-    from gitmem.memory.origin import Origin, Trigger
+    from gitmem.memory.origin import Origin
     from gitmem.notices import Notice
     from gitmem.world import World
 
@@ -72,7 +71,7 @@ class OpenBundle(Bundle):
                 steps.callback(self.tidy_in_background)
             steps.callback(self.repository.store.close)
             steps.callback(lambda: found.extend(self.bring_host_along()))
-            for close in tuple(self._closing):
+            for close in (*self._closing, self.close_buffers):
                 steps.callback(close)
         return found
 
@@ -109,12 +108,6 @@ class OpenBundle(Bundle):
             self.report(notice)
 
     # What waits
-
-    def flush_buffers(self, trigger: Trigger = "explicit") -> list[Flushed]:
-        """Commit what waits in the open buffers of this process, as every snapshot and restore does first."""
-        from gitmem.memory.open_buffers import OpenBuffers
-
-        return self.part(OpenBuffers).flush(trigger)
 
     def recover_journals(self) -> list[Notice]:
         """Commit what processes that died left in their journals; gives what there is to say about it."""

@@ -205,15 +205,15 @@ class Memory(OpenBundle):
 
         Nothing is recorded, and an empty id given, for a kind that the settings leave out.
         """
-        from gitmem.memory.capture.recording import Recording
+        from gitmem.memory.capture.buffer import Recording
 
         return self.part(Recording).record(kind, self.session_named(session), fields)
 
     def register_tool(self, name: str, description: str = "", schema: object = None) -> str:
         """Make a tool known before its first use; gives the path of its concept."""
-        from gitmem.memory.capture.recording import Recording
+        from gitmem.memory.pages import register_tool
 
-        return self.part(Recording).register_tool(name, description, schema)
+        return register_tool(self, name, description, schema)
 
     # Finding
 
@@ -285,7 +285,7 @@ class Memory(OpenBundle):
         current = self.session_named(current)
         found = self.part(Recall)(query, wanted, limit=limit, current=current, order=order)
         if current:
-            from gitmem.memory.capture.recording import note_recalled
+            from gitmem.memory.capture.buffer import note_recalled
 
             note_recalled(self, current, found.entries)
         return found
@@ -327,11 +327,16 @@ class Memory(OpenBundle):
         """The entries worth knowing for a turn; its `fenced` is a block for the prompt, of `budget` characters at most.
 
         Nothing of the present `session`, which the agent has before it anyway, and nothing that is in the prompt
-        block: `block` is its text, or None for the curated store as a whole.
+        block: `block` is its text, or None for the curated store as a whole. What is shown goes into the session's record,
+        so that a take-back knows what it reached.
         """
+        from gitmem.memory.capture.buffer import note_recalled
         from gitmem.memory.find.context import context
 
-        return context(self, query, budget, session=session, block=block, reader=reader)
+        found = context(self, query, budget, session=session, block=block, reader=reader)
+        if session:
+            note_recalled(self, session, ((one.path, one.key) for one in found.shown))
+        return found
 
     # History
 

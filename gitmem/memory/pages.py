@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
-from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin, source_trailer, written_by
 from gitmem.notices import Notice
 from gitmem.okf import layout, paths
@@ -180,7 +180,7 @@ class Plans:
         plan = self.get(name)
         if plan.is_archived:
             return plan
-        self._bundle.part(OpenBuffers).flush("plan-complete")
+        self._bundle.flush_buffers("plan-complete")
         at = self._bundle.now()
         target = layout.plan_archive(plan.path)
 
@@ -227,6 +227,22 @@ def _step(item: object) -> Step:
     )
 
 
+def register_tool(bundle: Bundle, name: str, description: str = "", schema: object = None) -> str:
+    """Make a tool known before its first use; gives the path of its concept."""
+    from gitmem.memory.capture.recorder import as_json, ensure_tool
+
+    admission, at = Admission(bundle), bundle.now()
+    name, description = admission.note(name), admission.note(description)
+    schema = json.loads(admission.note(as_json(schema, "schema"))) if schema is not None else None
+
+    def work(edits: Edits) -> Message | None:
+        ensure_tool(edits, name, at, description, schema)
+        return Message("flush", f"tool {name}")
+
+    bundle.commit(work, purpose="tool", origin=bundle.origin())
+    return layout.tool(name)
+
+
 def write_note(
     bundle: Bundle,
     title: str,
@@ -244,7 +260,7 @@ def write_note(
     listed = [admission.note(tag) for tag in tags]
     came = admission.believed("\n".join([title, text]))
     path, at = f"notes/{paths.slug(title)}.md", bundle.now()
-    bundle.part(OpenBuffers).flush()
+    bundle.flush_buffers()
 
     def work(edits: Edits) -> Message | None:
         if path in edits:

@@ -17,20 +17,29 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import GitMemError, InvalidContent, StoreRefusal, UnknownRevision, UsageError
 from gitmem.git.message import Message
-from gitmem.memory.gate.ledger import Ledger
-from gitmem.okf.entries import DELIMITER, EntryKey, entry_hash
+from gitmem.memory import hand_edits
+from gitmem.memory.curated import ages
+from gitmem.memory.curated.archive import archive_store
+from gitmem.memory.curated.contests import Contest, contested
+from gitmem.memory.curated.store import TARGETS, CuratedStore
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.admission import Admission, Held, redacted
+from gitmem.memory.gate.ledger import HeldItem, Ledger
+from gitmem.memory.gate.marks import UNCONFIRMED, is_unconfirmed, source_in
+from gitmem.memory.gate.scan import flagged
+from gitmem.memory.origin import RELEASED, Origin
+from gitmem.memory.retraction import retracted_units
+from gitmem.okf.curated import CuratedFile, check_text
+from gitmem.okf.entries import Entry, EntryKey, entry_hash
+from gitmem.okf.events import Event
+from gitmem.okf.files import open_file
+from gitmem.okf.layout import find_session
+from gitmem.okf.skills import stored
+from gitmem.okf.validate import who_obeys
 
 if TYPE_CHECKING:
     from gitmem.git.worktree import HandEdit
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.curated.contests import Contest
-    from gitmem.memory.edits import Edits
-    from gitmem.memory.gate.admission import Admission
-    from gitmem.memory.gate.ledger import HeldItem
-    from gitmem.memory.origin import Origin
-    from gitmem.okf.curated import CuratedFile
-    from gitmem.okf.entries import Entry
-    from gitmem.okf.events import Event
 
 Kind = Literal["held", "hidden", "taken", "contested", "broken", "full", "unconfirmed"]
 _NAMES: dict[Kind, tuple[str, str]] = {
@@ -60,16 +69,10 @@ class Item:
 def waiting(bundle: Bundle, edits: Sequence[HandEdit] | None = None) -> list[Item]:
     """Return what waits for a person, in the order in which it is shown.
 
-    `edits` are the hand edits, from who has looked for them already: that is a look at every file.
+    `edits` are the hand edits where the caller has looked for them already: that is a look at every file.
     """
-    return [
-        *_held(bundle),
-        *_hidden(bundle),
-        *_taken(bundle),
-        *_contested(bundle),
-        *_broken(bundle, edits),
-        *_full(bundle),
-    ]
+    looks = _held, _hidden, _taken, _contested
+    return [*(item for look in looks for item in look(bundle)), *_broken(bundle, edits), *_full(bundle)]
 
 
 def after_sync(bundle: Bundle) -> str:
@@ -87,35 +90,26 @@ def at_a_glance(bundle: Bundle) -> str:
 
 
 def unconfirmed(bundle: Bundle) -> list[Item]:
-    """The entries of the curated store that are marked: nobody confirmed them."""
+    """The entries of the curated store that are marked: no person confirmed them."""
     ledger = bundle.part(Ledger)
-    marked = [(path, ledger.marked([entry])[0]) for path, entry in _curated(bundle)]
-    if not marked:
-        return []
-    from gitmem.memory.gate.marks import is_unconfirmed, source_in
-
     return [
         _item(path, entry, "unconfirmed", "nobody confirmed it", source=source_in(entry))
-        for path, entry in marked
+        for path, plain in _curated(bundle)
+        for entry in ledger.marked([plain])
         if is_unconfirmed(entry) and not ledger.waits(entry.key.id)
     ]
 
 
 def find(bundle: Bundle, name: str) -> Item:
     """An item by its id or the beginning of it; also an entry anywhere in the tree that the scanner flags."""
-    queue = chain(waiting(bundle), unconfirmed(bundle))
-    for items in (queue, _flagged(bundle, "")):
+    hint = "List them with `gitmem review --list`."
+    for items in (chain(waiting(bundle), unconfirmed(bundle)), _flagged(bundle, "")):
         near = {(item.kind, item.id): item for item in items if name and item.id.startswith(name)}
         if len(near) == 1:
             return next(iter(near.values()))
         if near:
-            raise UnknownRevision(
-                f"{len(near)} items begin with {name!r}: give more of the id.",
-                hint="List them with `gitmem review --list`.",
-            )
-    raise UnknownRevision(
-        f"Nothing that waits begins with {name!r}.", hint="List them with `gitmem review --list`."
-    )
+            raise UnknownRevision(f"{len(near)} items begin with {name!r}: give more of the id.", hint=hint)
+    raise UnknownRevision(f"No pending item begins with {name!r}.", hint=hint)
 
 
 def in_words(items: list[Item]) -> str:
@@ -130,16 +124,9 @@ def in_words(items: list[Item]) -> str:
 
 # --- what waits ------------------------------------------------------------------------------------------
 
-# Buys "`gitmem status` at 10,000 files against the same": each kind imports what it needs, and only where it can be.
-
 
 def _curated(bundle: Bundle) -> Iterator[tuple[str, Entry]]:
     """The entries of the curated store as they hold on this machine, each with its file."""
-    if not bundle.tree().names("memories"):
-        return
-    from gitmem.memory.curated.store import TARGETS, CuratedStore
-    from gitmem.okf.curated import CuratedFile
-
     for path in (path for target in TARGETS for path in bundle.part(CuratedStore).paths(target)):
         for entry in CuratedFile.parse_leniently(bundle.read(path), path).entries:
             yield path, entry
@@ -169,10 +156,6 @@ def _hidden(bundle: Bundle) -> Iterator[Item]:
 
 def _flagged(bundle: Bundle, directory: str) -> Iterator[Item]:
     """List what the scanner keeps from agents below a directory."""
-    if not bundle.tree().names(directory):
-        return
-    from gitmem.memory.gate.scan import flagged
-
     for one in flagged(bundle, directory):
         yield Item(one.id, "hidden", one.path, one.entry.text, one.result.explain(), one.entry.at)
 
@@ -185,10 +168,6 @@ def _taken(bundle: Bundle) -> Iterator[Item]:
 
 
 def _contested(bundle: Bundle) -> Iterator[Item]:
-    if not bundle.tree().names("memories"):
-        return
-    from gitmem.memory.curated.contests import contested
-
     for one in contested(bundle):
         newest = one.entries[-1]
         others = "; ".join(entry.text for entry in one.entries[:-1])
@@ -198,27 +177,18 @@ def _contested(bundle: Bundle) -> Iterator[Item]:
 def _broken(bundle: Bundle, edits: Sequence[HandEdit] | None) -> Iterator[Item]:
     with contextlib.suppress(GitMemError):  # a busy bundle can still be looked at
         edits = bundle.hand_edits() if edits is None else edits
-        if not edits:
-            return
-        from gitmem.memory.hand_edits import problems_of
-
         texts = {edit.path: (edit.data or b"").decode("utf-8", "backslashreplace") for edit in edits}
-        for path, problem in problems_of(bundle, edits).items():
+        for path, problem in hand_edits.problems_of(bundle, edits).items():
             yield Item(entry_hash(path)[:12], "broken", path, texts[path], problem)
 
 
 def _full(bundle: Bundle) -> Iterator[Item]:
-    if not bundle.tree().names("memories"):
-        return
-    from gitmem.memory.curated.store import TARGETS, CuratedStore
-
-    store = bundle.part(CuratedStore)
+    store, tree = bundle.part(CuratedStore), bundle.tree()
     for target in TARGETS:
-        used = sum(len(entry.text) + len(DELIMITER) for entry in store.entries(target)) - len(DELIMITER)
-        limit, path = store.limit(target), store.path(target)
+        used, limit, path = store.usage(tree, target), store.limit(target), store.path(target)
         if used > limit and store.is_bounded(target):
-            text = DELIMITER.join(entry.text for where, entry in _curated(bundle) if where == path)
             why = f"it holds {used:,} of {limit:,} characters: the prompt has only a part of it"
+            text = CuratedFile.parse_leniently(tree.read(path), path).text
             yield Item(entry_hash(target)[:12], "full", path, text, why)
 
 
@@ -233,9 +203,6 @@ def accept(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
     if item.kind == "contested":
         return person.settle(item, item.text)
     if item.kind == "full":
-        from gitmem.memory.curated.archive import archive_store
-        from gitmem.memory.curated.store import CuratedStore
-
         return bundle.tip if archive_store(bundle, bundle.part(CuratedStore).target_of(item.path)) else ""
     if item.kind == "broken":
         raise InvalidContent(
@@ -264,8 +231,6 @@ def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
     if item.kind == "held":
         ledger.reject(item.id, by)
     elif item.kind == "broken":
-        from gitmem.memory import hand_edits
-
         hand_edits.put_back(bundle, item.path)
     elif item.kind != "taken" and ledger.is_unreviewed(name):
         ledger.drop(name)  # others may want it: it is only hidden here
@@ -283,11 +248,7 @@ def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") ->
     if item.kind == "contested":
         return person.settle(item, text)
     if item.kind in ("full", "broken"):
-        from gitmem.memory import hand_edits
-
         return hand_edits.commit_text(bundle, item.path, text.encode())
-    from gitmem.memory.curated.store import CuratedStore
-
     store = bundle.part(CuratedStore)
     bundle.part(Ledger).clear([entry_hash(item.text)])
     commit, target = person.remove(item), store.target_of(item.path)
@@ -302,8 +263,6 @@ def release(bundle: Bundle, name: str, *, by: str, reason: str = "") -> str:
 
 
 def _contest(bundle: Bundle, item: Item) -> Contest:
-    from gitmem.memory.curated.contests import contested
-
     return next(one for one in contested(bundle) if one.replaced.startswith(item.id))
 
 
@@ -316,16 +275,12 @@ class _Person:
     reason: str
 
     def origin(self, session: str = "") -> Origin:
-        from gitmem.memory.origin import RELEASED
-
         return self.bundle.origin(source=f"{RELEASED}{self.by}", reason=self.reason, session=session)
 
     def _change(
         self, path: str, what: str, changed: Callable[[CuratedFile, Admission], CuratedFile | None]
     ) -> str:
         """Commit a change of a § file; gives the commit, if any."""
-        from gitmem.memory.curated import ages
-        from gitmem.memory.gate.admission import Admission
 
         def work(edits: Edits) -> Message | None:
             admission = Admission(self.bundle, edits, origin=self.origin(), by_person=True)
@@ -342,7 +297,6 @@ class _Person:
         """Say of an entry of the curated store who looked at it."""
         if not item.path.startswith("memories/"):
             return ""
-        from gitmem.memory.gate.marks import UNCONFIRMED
 
         def changed(file: CuratedFile, _admission: Admission) -> CuratedFile | None:
             entry = file.get(entry_hash(item.text))
@@ -368,8 +322,6 @@ class _Person:
 
     def settle(self, item: Item, text: str) -> str:
         """Put a fresh entry in the place of all that contest one; words that are held settle nothing."""
-        from gitmem.memory.gate.admission import Held
-
         contest = _contest(self.bundle, item)
 
         def changed(file: CuratedFile, admission: Admission) -> CuratedFile:
@@ -385,7 +337,6 @@ class _Person:
     def release_from_scanner(self, item: Item) -> bool:
         """Settle the scanner's doubts about an entry of the tree on this machine; False where it has none."""
         from gitmem.index.documents import documents_of
-        from gitmem.memory.gate.scan import flagged
 
         if not any(
             one.path == item.path and one.entry.text == item.text for one in flagged(self.bundle, item.path)
@@ -398,10 +349,6 @@ class _Person:
 
     def release(self, name: str, text: str = "") -> str:
         """Let a held text go where it belonged, or these words instead; gives the commit that has it."""
-        from gitmem.memory.gate.admission import redacted
-        from gitmem.memory.hand_edits import take_in_all
-        from gitmem.okf.curated import check_text
-
         bundle, ledger = self.bundle, self.bundle.part(Ledger)
         held = ledger.get(name)
         kind, path = held.destination.get("kind", ""), held.destination.get("path", "")
@@ -419,7 +366,7 @@ class _Person:
             return Message("skill" if kind == "skill" else "memory", f"release {held.id}")
 
         # A person's edit waits in the work tree; what an import held is nowhere else.
-        made = take_in_all(bundle, strict=False, reason=self.reason) if kind == "file" else []
+        made = hand_edits.take_in_all(bundle, strict=False, reason=self.reason) if kind == "file" else []
         published = made[-1] if made else None
         if kind != "file" or bundle.read(path) is None:
             origin = self.origin(held.origin.get("Session", ""))
@@ -435,7 +382,6 @@ def _judged_texts(held: HeldItem) -> list[str]:
     """The text as the gate sees it on the way in (an event's fields are joined), in the tree, and as a search shows it."""
     from gitmem.index.documents import documents_of, event_text
     from gitmem.memory.gate.skill_guard import judged_texts
-    from gitmem.okf.files import open_file
 
     kind, path = held.destination["kind"], held.destination.get("path", "")
     if kind == "event":
@@ -449,10 +395,6 @@ def _judged_texts(held: HeldItem) -> list[str]:
 
 
 def _put_entry(person: _Person, edits: Edits, held: HeldItem) -> None:
-    from gitmem.memory.curated.store import CuratedStore
-    from gitmem.memory.gate.admission import Admission
-    from gitmem.okf.curated import CuratedFile
-
     path, bundle = held.destination["path"], person.bundle
     Admission(bundle, edits, origin=person.origin(), by_person=True).entry(held.text, path)
     file = CuratedFile.parse_leniently(edits.read(path), path)
@@ -475,20 +417,14 @@ def _put_entry(person: _Person, edits: Edits, held: HeldItem) -> None:
 
 
 def _put_file(_person: _Person, edits: Edits, held: HeldItem) -> None:
-    from gitmem.okf.validate import check_file, who_obeys
-
-    path, data = held.destination["path"], held.text.encode()
-    reasons = [who_obeys(path), *(violation.reason for violation in check_file(path, data))]
-    if reason := next(filter(None, reasons), ""):
+    path = held.destination["path"]
+    if reason := who_obeys(path):
         raise InvalidContent(f"{path} cannot be written: {reason}")
-    edits.write(path, data)
+    edits.write(path, held.text.encode())
 
 
 def _put_event(_person: _Person, edits: Edits, held: HeldItem) -> None:
     """Put the event in the place of the stub that was recorded for it."""
-    from gitmem.okf.files import open_file
-    from gitmem.okf.layout import find_session
-
     where = held.destination
     home = (find_session(edits, where["session"]) or "").removesuffix(".md")
     for name in edits.names(home) if home else []:
@@ -503,11 +439,6 @@ def _put_event(_person: _Person, edits: Edits, held: HeldItem) -> None:
 
 def _put_skill(person: _Person, edits: Edits, held: HeldItem) -> None:
     """Put the file as it was meant, whole; with it, whatever was said of it earlier is settled."""
-    from gitmem.memory.gate.admission import Admission
-    from gitmem.memory.retraction import retracted_units
-    from gitmem.okf.files import open_file
-    from gitmem.okf.skills import stored
-
     path = held.destination["path"]
     file = open_file(path, stored(path, held.text.encode()))
     admission = Admission(person.bundle, edits, origin=person.origin())
@@ -517,8 +448,6 @@ def _put_skill(person: _Person, edits: Edits, held: HeldItem) -> None:
 
 
 def _event(held: HeldItem) -> Event:
-    from gitmem.okf.events import Event
-
     where = held.destination
     try:
         fields = json.loads(held.text)

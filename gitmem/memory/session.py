@@ -570,7 +570,7 @@ class Session:
         """The entries worth knowing for a turn; what is shown goes into the record."""
         from gitmem.memory.find.context import context
 
-        found = context(self._bundle, query, session=self.id, block=block, reader=self.reader, noted=False)
+        found = context(self._bundle, query, session=self.id, block=block, reader=self.reader)
         self.showed((one.path, one.key) for one in found.shown)
         return found
 

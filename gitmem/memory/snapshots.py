@@ -16,7 +16,6 @@ from gitmem.git.objects import Oid, Person, Tag, render_tag
 from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, check_ref_name, snapshot_name, snapshot_ref
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
-from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
@@ -96,7 +95,7 @@ class Snapshots:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
         origin = self._bundle.commit_gate.admitted_origin(origin or self._bundle.origin())
         name, note = (Admission(self._bundle).note(words) for words in (name, note))
-        self._bundle.part(OpenBuffers).flush()
+        self._bundle.flush_buffers()
         with self._bundle.writing("snapshot"):
             name = name.removeprefix("snapshot/") or self._fresh_name()
             check_ref_name(SNAPSHOTS + name)
@@ -131,7 +130,7 @@ class Snapshots:
 
         A ref on the commit, which says why and by whom: no object is made for a name that is thinned out soon.
         """
-        self._bundle.part(OpenBuffers).flush()
+        self._bundle.flush_buffers()
         with self._bundle.writing("snapshot"):
             tip, known = self._bundle.tip, self._repository.refs.under(AUTOMATIC)
             names = trailers_of(self._repository.store.commit(tip).message).get("Snapshot", ())

@@ -270,7 +270,7 @@ def the_reason_of_a_decision(place: Place, sample: Sample) -> None:
 
 # --- short words about the memory ------------------------------------------------------------------------
 
-TOOL = "gitmem.memory.capture.recording:Recording.register_tool"
+TOOL = "gitmem.memory.pages:register_tool"
 SESSION = "gitmem.memory.capture.sessions:Sessions.end"
 ANNOTATE = "gitmem.memory.capture.sessions:Sessions.annotate"
 PLAN, STEP = "gitmem.memory.pages:Plans.create", "gitmem.memory.pages:Plans.complete_step"

@@ -106,9 +106,7 @@ class _Lookup:
             self._bundle = open_home(self._home, self._world)
         self._index = self._bundle.index.current()
         block = "\n".join([self._block, *self._edited_out(self._bundle)])
-        found = context(
-            self._bundle, query, session=self._session, block=block, reader=self._reader, noted=False
-        )
+        found = context(self._bundle, query, session=self._session, block=block, reader=self._reader)
         last = dict(list(self.shown.items())[-3:])
         self.shown = {**last, found.lines: [(one.path, one.key) for one in found.shown]}
         return found.lines

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,10 +21,9 @@ from gitmem.memory.capture.journal_format import CONTROL, SETTLED, Record
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.edits import Edits
-from gitmem.memory.exposure import RECALLED
+from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import EVENT, TALK, TRAILER, Admission, Marking, redacted
 from gitmem.memory.gate.evidence import SessionEvidence
-from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin, Trigger, origin_of
 from gitmem.memory.retraction import retracted_in
 from gitmem.notices import Notice
@@ -31,6 +31,7 @@ from gitmem.okf.events import Event
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.okf.entries import EntryKey
     from gitmem.safety.verdict import Result
 
 
@@ -60,8 +61,8 @@ class HotMemoryBuffer:
         from gitmem.memory.capture.sessions import Sessions
 
         config = bundle.config
-        self._pages = bundle.part(Sessions)
-        info = self._pages.info(session) if isinstance(session, str) else session
+        self.pages = bundle.part(Sessions)
+        info = self.pages.info(session) if isinstance(session, str) else session
         self._bundle = bundle
         self._session = info
         self._sessions = {info.id: info}
@@ -83,7 +84,7 @@ class HotMemoryBuffer:
         self._notes: dict[int, Record] = {}
         self.turns: dict[str, str] = {}
         """The turns of this conversation, by the hash of what the user said in them."""
-        bundle.part(OpenBuffers).add(self)
+        bundle.add_buffer(self)
 
     @property
     def session(self) -> SessionInfo:
@@ -173,7 +174,7 @@ class HotMemoryBuffer:
         clean = {name: redacted(text) for name, text in kept.items()}
         if clean != kept:
             self._bundle.report(Notice("event-redacted", session.id))
-        known = {NOTED: self._pages.noted(session.id), "turn": turn, "call": call}
+        known = {NOTED: self.pages.noted(session.id), "turn": turn, "call": call}
         context = {**_context(session), **{name: text for name, text in known.items() if text}}
         record = self.journal.append(kind, clean, session.id, context, at)
         with self._count:
@@ -288,6 +289,47 @@ class HotMemoryBuffer:
             return self.flush(trigger) if self.is_open else Flushed((), None)
         finally:
             self.abandon()
+
+
+class Recording:
+    """Events of writers without a session of their own, each committed at once, in the part files of one journal."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._buffer: HotMemoryBuffer | None = None
+
+    def record(self, kind: str, session: str, fields: Mapping[str, object]) -> str:
+        """Commit one event before this returns; gives its id, or nothing where settings leave it out."""
+        buffer = self._buffer
+        if buffer is None or not buffer.is_open:  # a forked child makes its own
+            self._buffer = buffer = HotMemoryBuffer(self._bundle, "")
+            weakref.finalize(self, buffer.journal.close)  # not the buffer, which has the bundle, which has us
+        event_id = buffer.take(kind, fields, buffer.pages.info(session))
+        if event_id:
+            buffer.flush("explicit")
+        return event_id
+
+
+def note_recalled(bundle: Bundle, session: str, entries: Iterable[tuple[str, EntryKey]]) -> None:
+    """Keep what a session was shown, by path and key; of one that the memory does not know, nothing.
+
+    It goes to the session's journal where that is open here, else it is committed. A failure is a notice: the caller
+    gets the answer all the same.
+    """
+    from gitmem.memory.capture.sessions import Sessions
+
+    try:
+        names = bundle.part(Exposure).was_shown(session, entries)
+        if not names or not session:
+            return
+        for buffer in bundle.open_buffers():
+            if buffer.session.id == session:
+                buffer.take(RECALLED, {"entries": names})
+                return
+        if bundle.part(Sessions).find(session) is not None:
+            bundle.part(Recording).record(RECALLED, session, {"entries": names})
+    except (GitMemError, OSError) as error:
+        bundle.report(Notice("recall-not-noted", detail=str(error)))
 
 
 def commit_events(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target, dated, latest_date
-from gitmem.memory.edits import Edits, Files
+from gitmem.memory.edits import Edits
 from gitmem.memory.gate.ledger import Ledger
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -88,14 +88,16 @@ def lay_archive(
     to and fro.
     """
     curated = bundle.part(CuratedStore)
-    if not curated.is_enabled(target) or not _excess(bundle, edits, target):
+    limit = curated.limit(target)
+    if not curated.is_enabled(target) or curated.usage(edits, target) <= limit:
         return []
-    if not curated.is_bounded(target) and _excess(bundle, bundle.tree(), target):
+    if not curated.is_bounded(target) and curated.usage(bundle.tree(), target) > limit:
         return []  # it was over the limit before, on purpose
     where = layout.archive(target)
     known = {entry.key for entry in CuratedFile.parse_leniently(edits.read(where), where).entries}
     stores = {path: ages.read(bundle, edits, path, revision=revision) for path in curated.paths(target)}
-    moved = _leaving(bundle, edits, target, stores.values(), frozenset() if again else known)
+    excess = curated.usage(edits, target) - limit
+    moved = _leaving(bundle, target, stores.values(), excess, frozenset() if again else known)
     gone = {entry.key for entry in moved}
     for path, store in stores.items():
         if gone & {entry.key for entry in store.entries}:
@@ -115,13 +117,16 @@ def lay_evicted(edits: Edits, target: Target, entries: Sequence[Entry]) -> None:
 
 
 def _leaving(
-    bundle: Bundle, edits: Edits, target: Target, stores: Iterable[CuratedFile], stay: Collection[EntryKey]
+    bundle: Bundle,
+    target: Target,
+    stores: Iterable[CuratedFile],
+    excess: int,
+    stay: Collection[EntryKey],
 ) -> list[Entry]:
     """Entries to move, so that the rest fits: those of others first, then by class, within a class the oldest first.
 
     All files of the target are chosen from: filling one of them must not empty another.
     """
-    excess = _excess(bundle, edits, target)
     stored = {entry.key: entry for store in stores for entry in store.entries}
     ledger = bundle.part(Ledger)
     entries = ledger.marked(stored.values())
@@ -136,13 +141,3 @@ def _leaving(
         found.append(stored[entry.key])
         excess -= len(entry.text) + len(DELIMITER)
     return found
-
-
-def _excess(bundle: Bundle, files: Files, target: Target) -> int:
-    """Return how many characters a store, with what is true on this machine only, is over its limit."""
-    used = 0
-    for path in bundle.part(CuratedStore).paths(target):
-        data = files.read(path)
-        if data is not None:
-            used += sum(len(e.text) + len(DELIMITER) for e in CuratedFile.parse_leniently(data, path).entries)
-    return max(0, used - len(DELIMITER) - bundle.part(CuratedStore).limit(target))

@@ -13,7 +13,7 @@ from gitmem.errors import StoreRefusal, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.conflicts import near
-from gitmem.memory.edits import Edits
+from gitmem.memory.edits import Edits, Files
 from gitmem.memory.gate.admission import ENTRY, Admission, Admitted, Held, Policy
 from gitmem.memory.gate.marks import MARKS, confirmed, marks_of
 from gitmem.memory.origin import Origin, source_trailer
@@ -300,6 +300,11 @@ class CuratedStore:
         """The files of a store: the shared one, and that of a machine (this one unless named) or of a user."""
         machine = self._bundle.config.machine if machine is None else machine
         return list(dict.fromkeys((self.path(target), self.path(target, machine=machine, user=user))))
+
+    def usage(self, files: Files, target: Target) -> int:
+        """Count the characters of a store, with what is true on this machine only."""
+        paths = self.paths(target)
+        return sum(CuratedFile.parse_leniently(files.read(path), path).usage for path in paths)
 
     def target_of(self, path: str) -> Target:
         """The store that a file belongs to."""

@@ -104,27 +104,20 @@ def context(
     session: str = "",
     block: str | None = None,
     reader: Reader | None = None,
-    noted: bool = True,
 ) -> Context:
     """The entries worth knowing for a turn; the block for the prompt is within `budget` characters.
 
     Nothing where no entry has enough of the question. Nothing of the present `session`, which the agent has before it
     anyway, and nothing that is in the prompt block: `block` is its text, or None for the curated store as a whole.
-    `reader` is for whom it is, where several users talk to one agent. What is shown is `noted` in the session's record,
-    so that a take-back knows what it reached.
+    `reader` is for whom it is, where several users talk to one agent.
     """
     room = (bundle.config.context_budget if budget is None else budget) - _OVERHEAD
     question = TurnQuestion.of(query, now=bundle.world.local(bundle.world.clock().timestamp()))
     if room <= 0 or not question:
         return Context()
-    found = bundle.part(Indexing).ask(
+    return bundle.part(Indexing).ask(
         lambda index: _Recollection(bundle, index, session, block, reader).build(question, room)
     )
-    if found and session and noted:
-        from gitmem.memory.capture.recording import note_recalled
-
-        note_recalled(bundle, session, ((one.path, one.key) for one in found.shown))
-    return found
 
 
 class Relevance:

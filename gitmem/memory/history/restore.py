@@ -13,7 +13,6 @@ from gitmem.git.message import Message, kind_of
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
 from gitmem.memory.history.persons_removals import leave_out
-from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin
 from gitmem.memory.retraction import retracted_units, says_retracted
 from gitmem.okf import layout, pages
@@ -73,7 +72,7 @@ def restore(
     """
     target = bundle.resolve(revision)
     if not dry_run:
-        bundle.part(OpenBuffers).flush()
+        bundle.flush_buffers()
     wanted = bundle.repository.tree(target)
     paths = [path.rstrip("/") for path in paths]
     for path in paths:

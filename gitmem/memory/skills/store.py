@@ -213,8 +213,8 @@ class Skills:
 
     def used(self, name: str, outcome: str, note: str = "", *, session: str = "") -> str:
         """Note that a skill was used and how that went (`ok`, `failed`), as an event of a session; gives its id."""
+        from gitmem.memory.capture.buffer import Recording
         from gitmem.memory.capture.recorder import SKILL_USE
-        from gitmem.memory.capture.recording import Recording
         from gitmem.memory.skills.usage import OUTCOMES
 
         if outcome not in OUTCOMES:
