@@ -6,6 +6,7 @@ decisions about content that a commit needs and that are made above this module,
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -82,6 +83,11 @@ class Bundle:
     @property
     def journal_dir(self) -> str:
         return self.state.folder(JOURNAL)
+
+    @property
+    def has_journals(self) -> bool:
+        """Return whether a process has a journal here, or left one."""
+        return os.path.isdir(self.journal_dir) and bool(os.listdir(self.journal_dir))
 
     def part(self, kind: Callable[[Bundle], _Part]) -> _Part:
         """The one `kind` of this bundle (its gate, its index, its curated store), made when first asked for."""
@@ -202,10 +208,10 @@ class Bundle:
         """A file's bytes at a revision; None where it has no such file."""
         return self.tree(revision).read(path)
 
-    def concept(self, path: str, revision: str = "HEAD") -> Concept | None:
+    def concept(self, path: str) -> Concept | None:
         from gitmem.okf.concept import Concept
 
-        data = self.read(path, revision)
+        data = self.read(path)
         return None if data is None else Concept.parse(data, path)
 
     def session_title(self, session: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
@@ -111,7 +110,7 @@ class OpenBundle(Bundle):
 
     def recover_journals(self) -> list[Notice]:
         """Commit what processes that died left in their journals; gives what there is to say about it."""
-        if not os.path.isdir(self.journal_dir) or not os.listdir(self.journal_dir):
+        if not self.has_journals:
             return []
         from gitmem.memory.capture.recovery import recover
 

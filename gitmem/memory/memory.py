@@ -691,12 +691,10 @@ class Memory(OpenBundle):
         return begin, self.moment(_date(until)) if until else None
 
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
-        session = self.session_named(session)
-        if derived_from:
-            from gitmem.memory.find.entry_names import entry_names
+        from gitmem.memory.find.entry_names import entry_names
 
-            derived_from = entry_names(self, derived_from)
-        return self.origin(session=session, reason=reason, source=source, derived_from=tuple(derived_from))
+        names, session = entry_names(self, derived_from), self.session_named(session)
+        return self.origin(session=session, reason=reason, source=source, derived_from=names)
 
 
 def _values(given: str | Iterable[str]) -> tuple[str, ...]:

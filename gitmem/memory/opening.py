@@ -159,11 +159,11 @@ def _has_all(world: World, mine: str, root: str) -> bool:
         return False
 
 
-def trust(world: World, root: str, python: str = sys.executable) -> None:
+def trust(world: World, root: str) -> None:
     """Take a memory that others made, or that was moved, for the user's own."""
     from gitmem.memory.upkeep.create import create
 
-    create(world, root, config=config_for(world), python=python)
+    create(world, root, config=config_for(world), python=sys.executable)
     enlist(world, root)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import Admission
+from gitmem.memory.gate.admission import Admission, Marking
 from gitmem.memory.origin import Origin, source_trailer, written_by
 from gitmem.notices import Notice
 from gitmem.okf import layout, paths
@@ -32,8 +32,7 @@ class Step:
     at: str = ""
 
     def listed(self) -> dict[str, object]:
-        known = {"text": self.text, "done": self.done, "result": self.result, "at": self.at}
-        return {key: value for key, value in known.items() if value not in ("", None)}
+        return {key: value for key, value in asdict(self).items() if value != ""}
 
     def line(self) -> str:
         box = "x" if self.done else " "
@@ -113,29 +112,20 @@ class Plans:
 
     def create(self, title: str, steps: Iterable[str], *, origin: Origin | None = None) -> Plan:
         """A new plan with its steps."""
-        title = Admission(self._bundle).note(" ".join(title.split()))
-        listed = [Step(Admission(self._bundle).note(text)) for text in steps if text.strip()]
+        origin = origin or self._bundle.origin()
+        admission = Admission(self._bundle, origin=origin)
+        title = admission.note(" ".join(title.split()))
+        listed = [Step(admission.note(text)) for text in steps if text.strip()]
         if not title or not listed:
             raise UsageError("A plan needs a title and at least one step.")
-        origin = origin or self._bundle.origin()
-        came = Admission(self._bundle, origin=origin).believed(
-            "\n".join([title, *(step.text for step in listed)])
-        )
+        came = admission.believed("\n".join([title, *(step.text for step in listed)]))
         at = self._bundle.now()
         path = ""
 
         def work(edits: Edits) -> Message | None:
             nonlocal path
             path = layout.plan(title, at, lambda candidate: candidate in edits, f"{origin.session} {at}")
-            concept = Concept.new(
-                layout.PLAN,
-                title=title,
-                status="draft",
-                session=origin.session or None,
-                **came.marks,
-                **written_by(origin),
-                generated={"by": f"gitmem/{__version__}", "at": at},
-            )
+            concept = _page(layout.PLAN, "", title, came, origin, at, status="draft")
             edits.write(path, Plan(path, concept).with_steps(listed).render())
             _log(edits, at, f"created: {title} ({len(listed)} steps)")
             return Message("plan", f"create {title}", source_trailer(came.sources, origin))
@@ -219,11 +209,23 @@ def _log(edits: Edits, at: str, text: str) -> None:
 def _step(item: object) -> Step:
     if not isinstance(item, Mapping):
         return Step(str(item))
-    return Step(
-        str(item.get("text", "")),
-        item.get("done") is True,
-        str(item.get("result") or ""),
-        str(item.get("at") or ""),
+    text, result, at = (str(item.get(name) or "") for name in ("text", "result", "at"))
+    return Step(text, item.get("done") is True, result, at)
+
+
+def _page(
+    kind: str, body: str, title: str, came: Marking, origin: Origin, at: str, **known: object
+) -> Concept:
+    """A concept with the links to the turn and the session that write it, and the marks of a doubtful source."""
+    return Concept.new(
+        kind,
+        body,
+        title=title,
+        **known,
+        session=origin.session or None,
+        **came.marks,
+        **written_by(origin),
+        generated={"by": f"gitmem/{__version__}", "at": at},
     )
 
 
@@ -267,17 +269,8 @@ def write_note(
             raise InvalidContent(
                 f"There is a note {path} already.", hint=f"Change it with `gitmem edit {path}`."
             )
-        concept = Concept.new(
-            layout.NOTE,
-            f"{text}\n" if text else "",
-            title=title,
-            tags=listed or None,
-            session=origin.session or None,
-            **came.marks,
-            **written_by(origin),
-            generated={"by": f"gitmem/{__version__}", "at": at},
-        )
-        edits.write(path, concept.render())
+        body = f"{text}\n" if text else ""
+        edits.write(path, _page(layout.NOTE, body, title, came, origin, at, tags=listed or None).render())
         return Message("note", title, source_trailer(came.sources, origin))
 
     published = bundle.commit(work, purpose="note", origin=origin)

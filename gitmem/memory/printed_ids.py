@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gitmem.errors import FoundSomething, UnknownRevision
+from gitmem.memory import review
 from gitmem.memory.find.links import backlinks_of, links_of
 from gitmem.memory.ids import event_meant
 from gitmem.okf.files import open_file
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from gitmem.memory.snapshots import Snapshot
     from gitmem.okf.entries import Change, Entry
 
+_Shown = TypeVar("_Shown")
 _SHORTEST = 6
 """Characters of an entry's id that say which one is meant."""
 _MOST = 50
@@ -103,9 +106,8 @@ def shown_file(memory: Memory, path: str, revision: str) -> ShownFile | ShownDir
         names = sorted(tree.names(path).items())
         return ShownDirectory(path, commit, tuple(name + "/" * one.is_directory for name, one in names))
     is_page = path.endswith(".md") and not path.startswith(("memories/", "sessions/"))
-    if commit != memory.tip or not is_page:
-        return ShownFile(path, commit, tree.read_entry(found))
-    return ShownFile(path, commit, tree.read_entry(found), links_of(memory, path), backlinks_of(memory, path))
+    links = (links_of(memory, path), backlinks_of(memory, path)) if is_page and commit == memory.tip else ()
+    return ShownFile(path, commit, tree.read_entry(found), *links)
 
 
 def _no_such_file(memory: Memory, path: str, revision: str) -> UnknownRevision:
@@ -120,10 +122,24 @@ def meant(
     memory: Memory, typed: str
 ) -> ShownCommit | ShownSession | ShownEntry | ShownSnapshot | Item | Reading | None:
     """Find what an id names; None where it names nothing that is printed."""
-    for look in (_snapshot, _commit, _session, _entry, _pending, _event):
-        if (found := look(memory, typed)) is not None:
-            return found
-    return None
+    if memory.snapshots.has(typed):
+        snapshot = memory.snapshots.get(typed)
+        return ShownSnapshot(snapshot, memory.diff(snapshot.commit))
+    return (
+        (None if typed.startswith("session:") else _if_known(lambda: memory.show(typed)))
+        or _session(memory, typed)
+        or _entry(memory, typed)
+        or _if_known(lambda: review.find(memory, typed))
+        or (looks_like_id(typed) and _if_known(lambda: _event(memory, typed)))
+        or None
+    )
+
+
+def _if_known(look: Callable[[], _Shown]) -> _Shown | None:
+    try:
+        return look()
+    except UnknownRevision:
+        return None
 
 
 def revision_of(memory: Memory, typed: str) -> str:
@@ -137,7 +153,7 @@ def revision_of(memory: Memory, typed: str) -> str:
             return entry.story.changed.id
         if looks_like_id(typed) and (commits := _wrote(memory, typed)):
             return commits[-1]
-        if (item := _pending(memory, typed)) is not None:
+        if (item := _if_known(lambda: review.find(memory, typed))) is not None:
             raise FoundSomething(
                 f"{item.id} waits for a person and is not in the memory yet.",
                 hint=f"Look at it with `gitmem review {item.id}`.",
@@ -148,10 +164,8 @@ def revision_of(memory: Memory, typed: str) -> str:
 
 def whole_id(memory: Memory, typed: str) -> str:
     """The whole id of the event that is meant; what was typed where it is none."""
-    try:
-        return event_meant(memory.index.current(), typed).key if looks_like_id(typed) else typed
-    except UnknownRevision:
-        return typed
+    found = _if_known(lambda: event_meant(memory.index.current(), typed)) if looks_like_id(typed) else None
+    return found.key if found else typed
 
 
 def _wrote(memory: Memory, typed: str) -> list[str]:
@@ -163,39 +177,16 @@ def _wrote(memory: Memory, typed: str) -> list[str]:
     return [span.commit for span in sorted(spans, key=lambda span: span.from_seq)]
 
 
-def _snapshot(memory: Memory, typed: str) -> ShownSnapshot | None:
-    if not memory.snapshots.has(typed):
-        return None
-    one = memory.snapshots.get(typed)
-    return ShownSnapshot(one, memory.diff(one.commit))
-
-
-def _commit(memory: Memory, typed: str) -> ShownCommit | None:
-    if typed.startswith("session:"):
-        return None
-    try:
-        return memory.show(typed)
-    except UnknownRevision:
-        return None
-
-
-def _event(memory: Memory, typed: str) -> Reading | None:
-    if not looks_like_id(typed):
-        return None
-    try:
-        return memory.read_session("", around=event_meant(memory.index.current(), typed).key)
-    except UnknownRevision:
-        return None
+def _event(memory: Memory, typed: str) -> Reading:
+    return memory.read_session("", around=event_meant(memory.index.current(), typed).key)
 
 
 def _session(memory: Memory, typed: str) -> ShownSession | None:
     state = memory.sessions.find(memory.sessions.meant(typed.removeprefix("session:")))
     if state is None:
         return None
-    try:
-        commits = tuple(memory.log(session=state.id))
-    except UnknownRevision:  # it was opened, and has no commit yet
-        commits = ()
+    # One that was only opened has no commit yet.
+    commits = _if_known(lambda: tuple(memory.log(session=state.id))) or ()
     changes = memory.diff(session=state.id).changes if commits else ()
     return ShownSession(state, memory.session_title(state.id), commits, changes)
 
@@ -204,18 +195,8 @@ def _entry(memory: Memory, typed: str) -> ShownEntry | None:
     if len(typed) < _SHORTEST:
         return None
     for path in dict.fromkeys((*memory.curated.paths("memory"), *memory.curated.paths("user"))):
-        if memory.read(path) is None:
-            continue
-        found = [one for one in memory.blame(path) if one.entry.key.id.startswith(typed)]
+        stories = memory.blame(path) if memory.read(path) is not None else []
+        found = [one for one in stories if one.entry.key.id.startswith(typed)]
         if len(found) == 1:
             return ShownEntry(path, found[0])
     return None
-
-
-def _pending(memory: Memory, typed: str) -> Item | None:
-    from gitmem.memory.review import find
-
-    try:
-        return find(memory, typed)
-    except UnknownRevision:
-        return None

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import GitMemError, InvalidContent, StoreRefusal, UnknownRevision, UsageError
 from gitmem.git.message import Message
-from gitmem.memory import hand_edits
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.archive import archive_store
 from gitmem.memory.curated.contests import Contest, contested
@@ -177,8 +176,12 @@ def _contested(bundle: Bundle) -> Iterator[Item]:
 def _broken(bundle: Bundle, edits: Sequence[HandEdit] | None) -> Iterator[Item]:
     with contextlib.suppress(GitMemError):  # a busy bundle can still be looked at
         edits = bundle.hand_edits() if edits is None else edits
+        if not edits:
+            return
+        from gitmem.memory.hand_edits import problems_of
+
         texts = {edit.path: (edit.data or b"").decode("utf-8", "backslashreplace") for edit in edits}
-        for path, problem in hand_edits.problems_of(bundle, edits).items():
+        for path, problem in problems_of(bundle, edits).items():
             yield Item(entry_hash(path)[:12], "broken", path, texts[path], problem)
 
 
@@ -231,7 +234,9 @@ def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
     if item.kind == "held":
         ledger.reject(item.id, by)
     elif item.kind == "broken":
-        hand_edits.put_back(bundle, item.path)
+        from gitmem.memory.hand_edits import put_back
+
+        put_back(bundle, item.path)
     elif item.kind != "taken" and ledger.is_unreviewed(name):
         ledger.drop(name)  # others may want it: it is only hidden here
     else:
@@ -248,7 +253,9 @@ def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") ->
     if item.kind == "contested":
         return person.settle(item, text)
     if item.kind in ("full", "broken"):
-        return hand_edits.commit_text(bundle, item.path, text.encode())
+        from gitmem.memory.hand_edits import commit_text
+
+        return commit_text(bundle, item.path, text.encode())
     store = bundle.part(CuratedStore)
     bundle.part(Ledger).clear([entry_hash(item.text)])
     commit, target = person.remove(item), store.target_of(item.path)
@@ -349,6 +356,8 @@ class _Person:
 
     def release(self, name: str, text: str = "") -> str:
         """Let a held text go where it belonged, or these words instead; gives the commit that has it."""
+        from gitmem.memory.hand_edits import take_in_all
+
         bundle, ledger = self.bundle, self.bundle.part(Ledger)
         held = ledger.get(name)
         kind, path = held.destination.get("kind", ""), held.destination.get("path", "")
@@ -366,7 +375,7 @@ class _Person:
             return Message("skill" if kind == "skill" else "memory", f"release {held.id}")
 
         # A person's edit waits in the work tree; what an import held is nowhere else.
-        made = hand_edits.take_in_all(bundle, strict=False, reason=self.reason) if kind == "file" else []
+        made = take_in_all(bundle, strict=False, reason=self.reason) if kind == "file" else []
         published = made[-1] if made else None
         if kind != "file" or bundle.read(path) is None:
             origin = self.origin(held.origin.get("Session", ""))

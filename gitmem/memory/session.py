@@ -19,6 +19,7 @@ from gitmem.memory.conversation import Call, Conversation, Turn, clean, clean_te
 from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
 from gitmem.memory.exposure import RECALLED, Exposure
+from gitmem.memory.find.entry_names import entry_names
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.evidence import SessionEvidence
 from gitmem.memory.gate.holding import look_again
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 Soon = Callable[[Trigger], object]
 _DELEGATION_LIMIT = 4_000
 _MOST_OF_IT = 0.5
+_READER = ("platform", "user", "chat", "chat_type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +52,6 @@ class OpenTurn:
     user: str
     note: int
     begun: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """An entry that was written in a turn that goes on."""
-
-    path: str
-    text: str
-    origin: Origin
-    turn: str
 
 
 class Session:
@@ -89,8 +81,7 @@ class Session:
         self._has_page = self._about is None
         self._named = session if isinstance(session, str) else session.id
         if reader is not None:  # the reader is who talks, unless the host says more
-            told = {name: getattr(reader, name) for name in ("platform", "user", "chat", "chat_type")}
-            known = {**{name: value for name, value in told.items() if value}, **known}
+            known = {name: getattr(reader, name) for name in _READER if getattr(reader, name)} | known
         self._known = known
         self._flush_soon = flush_soon
         self._buffer: HotMemoryBuffer | None = None
@@ -114,7 +105,8 @@ class Session:
         """The turn that began without a word of the user, by a write or an event; it is over when one is recorded."""
         self._last = "", ""
         """The turn that was recorded last, and what was said in it."""
-        self._written: list[_Written] = []
+        self._written: list[tuple[str, str, Origin]] = []
+        """The entries written in turns that go on: path, text, origin."""
         self.reader = reader
         self.secret = os.urandom(16)
         """The key for the tokens of previews: a model cannot guess one."""
@@ -445,16 +437,15 @@ class Session:
     def wrote(self, path: str, text: str, origin: Origin) -> None:
         """An entry was written to a store; what it repeats of its turn is known when the turn is over."""
         if self._turns:
-            self._written.append(_Written(path, text, origin, self._turns[-1].id))
+            self._written.append((path, text, replace(origin, turn=self._turns[-1].id)))
 
     def _judge_again(self) -> None:
         """Judge the entries of turns that are over by all that was heard in them."""
-        is_open = {one.id for one in self._turns}
-        over = [one for one in self._written if one.turn not in is_open]
-        self._written = [one for one in self._written if one.turn in is_open]
-        for one in over:
-            if held := look_again(self._bundle, one.path, one.text, one.origin):
-                self._bundle.report(Notice("entry-held", one.path, held))
+        is_open, written = {one.id for one in self._turns}, self._written
+        self._written = [one for one in written if one[2].turn in is_open]
+        for path, text, origin in written:
+            if origin.turn not in is_open and (held := look_again(self._bundle, path, text, origin)):
+                self._bundle.report(Notice("entry-held", path, held))
 
     # The verbs of Python
 
@@ -469,12 +460,8 @@ class Session:
         derived_from: Iterable[str] = (),
     ) -> Answer:
         """Add an entry to the curated store; it belongs to this session."""
-        if derived_from:
-            from gitmem.memory.find.entry_names import entry_names
-
-            derived_from = entry_names(self._bundle, derived_from)
         origin = self.origin(reason=reason, source=source, turn=self._turn_of(text))
-        origin = replace(origin, derived_from=tuple(derived_from))
+        origin = replace(origin, derived_from=entry_names(self._bundle, derived_from))
         store = self._bundle.part(CuratedStore)
         answer = store.add(text, target=target, machine=machine, origin=origin)
         if answer.changed:

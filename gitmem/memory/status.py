@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -10,26 +9,27 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
 from gitmem.git.commit_graph import walk
+from gitmem.git.git_settings import Remotes
 from gitmem.git.housekeeping import Weight, last_time
 from gitmem.git.message import trailers_of
 from gitmem.memory.bundle import format_of
+from gitmem.memory.curated.store import TARGETS
+from gitmem.memory.history.story import LastSession, last_session
 from gitmem.memory.origin import LOST
-from gitmem.memory.review import in_words, unconfirmed, waiting
+from gitmem.memory.review import Item, in_words, unconfirmed, waiting
 from gitmem.notices import Notice
 from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.learned import Learned, learned
 
 _NEWEST = 50
 """Commits among which a hand edit that took most of a store is news."""
 
 if TYPE_CHECKING:
     from gitmem.git.worktree import HandEdit
-    from gitmem.memory.curated.store import Target
     from gitmem.memory.history.log import LogEntry
-    from gitmem.memory.history.story import LastSession
     from gitmem.memory.memory import Memory
-    from gitmem.memory.review import Item
     from gitmem.memory.sync.remote_state import RemoteStatus
-    from gitmem.okf.learned import Learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +100,11 @@ class Status:
 
     @property
     def learned(self) -> Learned:
-        from gitmem.okf.learned import learned
-
         return learned(self.last_session.changes if self.last_session else ())
 
 
 def status_of(memory: Memory) -> Status:
     """Gather what the first screen shows; a memory that is busy can still be looked at."""
-    from gitmem.memory.history.story import last_session
-
     problems: list[str] = []
     agent = memory.tree().read(layout.CONFIG_AGENT)
     version = format_of(agent) if agent is not None else layout.FORMAT
@@ -140,32 +136,23 @@ def status_of(memory: Memory) -> Status:
 
 
 def _usage(memory: Memory) -> Iterator[StoreUsage]:
-    stores: tuple[tuple[Target, str, int], ...] = (
-        ("memory", layout.MEMORY, memory.config.memory_char_limit),
-        ("user", layout.USER, memory.config.user_char_limit),
-    )
-    for target, path, limit in stores:
-        data = memory.read(path)
-        if data is None:
-            continue
-        from gitmem.okf.curated import CuratedFile
+    for target in TARGETS:
+        path, limit = memory.curated.path(target), memory.curated.limit(target)
+        if (data := memory.read(path)) is not None:
+            file = CuratedFile.parse_leniently(data, path)
+            out = []
+            if file.usage > limit:
+                from gitmem.memory.curated.prompt_block import left_out
 
-        file, out = CuratedFile.parse_leniently(data, path), []
-        if file.usage > limit:
-            from gitmem.memory.curated.prompt_block import left_out
-
-            out = left_out(memory, target)
-        yield StoreUsage(
-            target, path, len(file.entries), file.usage, limit, tuple(entry.text for entry in out)
-        )
+                out = left_out(memory, target)
+            yield StoreUsage(
+                target, path, len(file.entries), file.usage, limit, tuple(entry.text for entry in out)
+            )
 
 
 def _events_waiting(memory: Memory) -> int:
     """Return how many events in journals no commit has yet."""
-    try:
-        if not os.listdir(memory.journal_dir):
-            return 0
-    except OSError:
+    if not memory.has_journals:
         return 0
     from gitmem.memory.capture.abandoned import pending_count
 
@@ -173,8 +160,6 @@ def _events_waiting(memory: Memory) -> int:
 
 
 def _remotes(memory: Memory) -> list[RemoteStatus]:
-    from gitmem.git.git_settings import Remotes
-
     if not Remotes(memory.repository).all():
         return []
     from gitmem.memory.sync.remote_state import remote_status
@@ -182,19 +167,16 @@ def _remotes(memory: Memory) -> list[RemoteStatus]:
     return remote_status(memory)
 
 
-def _edits(memory: Memory, edits: list[HandEdit]) -> list[PendingEdit]:
+def _edits(memory: Memory, edits: list[HandEdit]) -> Iterator[PendingEdit]:
     if not edits:
-        return []
+        return
     from gitmem.memory.hand_edits import problems_of
 
-    tree, found = memory.tree(), dict[str, PendingEdit]()
-    problems = problems_of(memory, edits)
+    tree, problems = memory.tree(), problems_of(memory, edits)
     for edit in edits:
-        change = "added" if edit.path not in tree else "changed"
-        if change == "changed" and edit.data is None and not edit.problem:
-            change = "removed"
-        found[edit.path] = PendingEdit(edit.path, change, problems.get(edit.path, ""))
-    return list(found.values())
+        is_gone = edit.data is None and not edit.problem
+        change = "added" if edit.path not in tree else "removed" if is_gone else "changed"
+        yield PendingEdit(edit.path, change, problems.get(edit.path, ""))
 
 
 def _mass_removals(memory: Memory) -> Iterator[Notice]:

@@ -220,9 +220,7 @@ class HotMemoryBuffer:
         with self._count:
             self._later.clear()
 
-    def flush(
-        self, trigger: Trigger = "explicit", *, origin: Origin | None = None, everything: bool = True
-    ) -> Flushed:
+    def flush(self, trigger: Trigger = "explicit", *, everything: bool = True) -> Flushed:
         """Drain everything in order as one commit; what cannot be committed stays in the journal.
 
         Without `everything` the events that wait for the end of their turn stay too.
@@ -234,7 +232,7 @@ class HotMemoryBuffer:
                 writer=self.writer,
                 sessions=self._sessions,
                 kind="flush",
-                origin=(origin or origin_of(self._bundle.config, self._session)).because(trigger),
+                origin=origin_of(self._bundle.config, self._session).because(trigger),
             )
         return Flushed(tuple(events), published or None)
 

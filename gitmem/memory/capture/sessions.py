@@ -21,7 +21,7 @@ from gitmem.memory.capture.session_page import SessionState, find_page
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission, redacted_id
-from gitmem.memory.origin import Origin, Trigger, origin_of
+from gitmem.memory.origin import Trigger, origin_of
 from gitmem.okf import frontmatter, layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
@@ -213,7 +213,7 @@ class Sessions:
         if self._bundle.config.auto_snapshot:
             self._bundle.part(Snapshots).automatic()
 
-    def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
+    def annotate(self, session: str, changes: Mapping[str, object]) -> None:
         """Add what became known of a session: token counters, a title.
 
         In a session that was begun here it is part of the next commit, else it is one of its own.
@@ -224,7 +224,7 @@ class Sessions:
             self._bundle.commit(
                 lambda _: Message("session", f"{session} noted"),
                 purpose="session",
-                origin=origin or origin_of(self._bundle.config, info),
+                origin=origin_of(self._bundle.config, info),
             )
 
     def note_block(self, session: SessionInfo | str, *, commit: str, digest: str) -> None:

@@ -21,7 +21,6 @@ from gitmem.state import LAST_SEEN, PERSON
 from gitmem.world import AGENTS
 
 if TYPE_CHECKING:
-    from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.gate.egress import Standing
 
@@ -44,28 +43,17 @@ class FrozenBlock:
         return hashlib.sha256(self.text.encode()).hexdigest()[:32]
 
 
-def freeze(
-    bundle: Bundle,
-    *,
-    revision: str = "HEAD",
-    machine: str | None = None,
-    targets: Sequence[Target] = TARGETS,
-    user: str = "",
-) -> FrozenBlock:
-    """The block of a revision as a session would see it, or that of one store; it never changes afterwards.
+def freeze(bundle: Bundle, *, revision: str = "HEAD", user: str = "") -> FrozenBlock:
+    """The block of a revision as a session would see it; it never changes afterwards.
 
     `user` is the page of the user whom the session talks to, where there are several.
     """
-    commit = bundle.resolve(revision)
-    tree = bundle.repository.tree(commit)
-    blocks = [_block(bundle, tree, commit, target, machine, user) for target in targets]
-    return FrozenBlock("\n\n".join(block for block in blocks if block), commit)
-
-
-def _block(bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str | None, user: str) -> str:
-    shown = _shown_entries(bundle, tree, commit, target, machine, user)
-    texts = [shown[key].text for key in _fitting(bundle, target, shown)]
-    return render(target, texts, bundle.part(CuratedStore).limit(target)) if texts else ""
+    commit, blocks = bundle.resolve(revision), []
+    for target in TARGETS:
+        shown = _shown_entries(bundle, commit, target, user)
+        if texts := [shown[key].text for key in _fitting(bundle, target, shown)]:
+            blocks.append(render(target, texts, bundle.part(CuratedStore).limit(target)))
+    return FrozenBlock("\n\n".join(blocks), commit)
 
 
 class _ShownEntry(NamedTuple):
@@ -76,13 +64,13 @@ class _ShownEntry(NamedTuple):
 
 
 def _shown_entries(
-    bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str | None, user: str
+    bundle: Bundle, commit: str, target: Target, user: str = ""
 ) -> dict[EntryKey, _ShownEntry]:
     """The entries of a store that a prompt may have."""
     egress, ledger = Egress(bundle), bundle.part(Ledger)
-    entries = bundle.part(CuratedStore).entries(target, revision=commit, machine=machine, user=user)
+    entries = bundle.part(CuratedStore).entries(target, revision=commit, user=user)
     entries = [entry for entry in entries if not ledger.is_hidden(entry.key.id)]
-    standings = {one.entry.key: one for one in egress.entries(entries, tree)}
+    standings = {one.entry.key: one for one in egress.entries(entries, bundle.repository.tree(commit))}
     return {
         entry.key: _ShownEntry(entry, _shown(standings[entry.key], target))
         for entry in uncontested([one.entry for one in standings.values()])
@@ -140,7 +128,7 @@ def _shown(found: Standing, target: Target) -> str:
 
 def left_out(bundle: Bundle, target: Target) -> list[Entry]:
     """The entries of a store that its prompt block has no room for."""
-    shown = _shown_entries(bundle, bundle.tree(), bundle.tip, target, None, "")
+    shown = _shown_entries(bundle, bundle.tip, target)
     kept = set(_fitting(bundle, target, shown))
     return [one.entry for key, one in shown.items() if key not in kept]
 
@@ -158,15 +146,23 @@ def _fitting(bundle: Bundle, target: Target, shown: Mapping[EntryKey, _ShownEntr
     sizes = {key: len(one.text) + len(DELIMITER) for key, one in shown.items()}
     if sum(sizes.values()) - len(DELIMITER) <= limit:
         return list(shown)
-    ledger = bundle.part(Ledger)
-    writers = _writers(bundle, target, shown)
+    ledger, writers = bundle.part(Ledger), _writers(bundle, target, shown)
 
     def rank(key: EntryKey) -> tuple[object, ...]:
         entry = shown[key].entry
         return ledger.rank(entry), not writers[key].session, entry.at, key
 
     ranked = sorted(shown, key=rank, reverse=True)
-    kept = _filled((key for key in ranked if ledger.is_pinned(key.id)), sizes, limit // 2, set())
+    kept: set[EntryKey] = set()
+
+    def fill(keys: Iterable[EntryKey], limit: int) -> None:
+        used = sum(sizes[key] for key in kept)
+        for key in keys:
+            if key not in kept and used + sizes[key] - len(DELIMITER) <= limit:
+                kept.add(key)
+                used += sizes[key]
+
+    fill((key for key in ranked if ledger.is_pinned(key.id)), limit // 2)
     # What others sent takes no place of what this machine's own sessions wrote: these have room if they had it before.
     own = [key for key in ranked if all(ledger.rank(shown[key].entry))]
     have_room = sum(map(sizes.__getitem__, own)) - len(DELIMITER) <= limit
@@ -177,7 +173,7 @@ def _fitting(bundle: Bundle, target: Target, shown: Mapping[EntryKey, _ShownEntr
         unseen[writer.session] += writer.is_unseen
         if not writer.is_unseen or unseen[writer.session] <= _NEW_OF_A_SESSION:
             allowed.append(key)
-    kept = _filled(allowed, sizes, limit, kept)
+    fill(allowed, limit)
     return [key for key in shown if key in kept]
 
 
@@ -199,16 +195,3 @@ def _writers(bundle: Bundle, target: Target, keys: Iterable[EntryKey]) -> dict[E
         is_new = span is not None and (seen is None or span.from_seq > seen.seq)
         found[key] = _Writer(session, bool(session) and is_new)
     return found
-
-
-def _filled(
-    keys: Iterable[EntryKey], sizes: Mapping[EntryKey, int], limit: int, kept: set[EntryKey]
-) -> set[EntryKey]:
-    """The entries that are in already, with those that fit beside them."""
-    kept = set(kept)
-    used = sum(sizes[key] for key in kept)
-    for key in keys:
-        if key not in kept and used + sizes[key] - len(DELIMITER) <= limit:
-            kept.add(key)
-            used += sizes[key]
-    return kept
