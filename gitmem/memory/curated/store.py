@@ -282,24 +282,22 @@ class CuratedStore:
             return layout.user_memory(user) if user else layout.USER
         return layout.machine_memory(machine) if machine else layout.MEMORY
 
-    def entries(
-        self, target: Target, *, revision: str = "HEAD", machine: str | None = None, user: str = ""
-    ) -> list[Entry]:
-        """Shared entries, then those of a machine (this one unless named) or a user, without duplicates."""
+    def entries(self, target: Target, *, revision: str = "HEAD", user: str = "") -> list[Entry]:
+        """Shared entries, then those of this machine or of a user, without duplicates."""
         if not self.is_enabled(target):
             return []
         tree = self._bundle.tree(revision)
         latest = latest_date(self._bundle)
         found: dict[str, Entry] = {}
-        for path in self.paths(target, machine, user):
+        for path in self.paths(target, user):
             for entry in ages.read(self._bundle, tree, path, revision=revision).entries:
                 found.setdefault(entry.key.id, dated(entry, latest))
         return list(found.values())
 
-    def paths(self, target: Target, machine: str | None = None, user: str = "") -> list[str]:
-        """The files of a store: the shared one, and that of a machine (this one unless named) or of a user."""
-        machine = self._bundle.config.machine if machine is None else machine
-        return list(dict.fromkeys((self.path(target), self.path(target, machine=machine, user=user))))
+    def paths(self, target: Target, user: str = "") -> list[str]:
+        """The files of a store: the shared one, and that of this machine or of a user."""
+        own = self.path(target, machine=self._bundle.config.machine, user=user)
+        return list(dict.fromkeys((self.path(target), own)))
 
     def usage(self, files: Files, target: Target) -> int:
         """Count the characters of a store, with what is true on this machine only."""
@@ -415,7 +413,7 @@ class CuratedStore:
         path = self.path(target, machine=self._bundle.config.machine if machine else "", user=origin.user)
         if machine and path == layout.MEMORY:
             raise UsageError("This machine has no name: set `machine` in the settings first.")
-        paths = self.paths(target, None, origin.user)
+        paths = self.paths(target, origin.user)
         done = StoreEdit(
             self._bundle, edits, target, paths=paths, path=path, origin=origin, by_person=by_person
         )

@@ -107,7 +107,7 @@ def machines(tmp_path: Path, clock: Clock, request: pytest.FixtureRequest) -> It
 
 
 def texts(bundle: Memory) -> list[str]:
-    return [entry.text for entry in bundle.curated.entries("memory", machine="")]
+    return [entry.text for entry in bundle.curated.entries("memory")]
 
 
 def test_both_sides_learning_is_kept(machines: Machines) -> None:

@@ -112,7 +112,7 @@ def test_two_machines_make_the_same_merge_apart(
     assert f"{tips[0]} {tips[1]}" == run_git(b.root, "log", "-1", "--format=%P")
     assert MERGE_EMAIL == merge.author.email == merge.committer.email
     assert {"stays", "a knows", "b knows", "all know", "reworded by a", "reworded by b"} == {
-        entry.text for entry in a.curated.entries("memory", machine="")
+        entry.text for entry in a.curated.entries("memory")
     }
     assert "add all know" in a.read_log()
     assert "poison" not in a.read_log()
