@@ -11,17 +11,26 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gitmem.config import Config
 from gitmem.errors import BundleUnusable, GitMemError, InvalidContent, NewerFormat, UsageError
+from gitmem.git import recovery, revisions
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
+from gitmem.memory.edits import Edits
+from gitmem.memory.ids import session_meant
+from gitmem.memory.log_page import lines_of, makes_pages, since_pages
+from gitmem.memory.origin import Origin
 from gitmem.notices import Notice
+from gitmem.okf import frontmatter, layout, timestamps
+from gitmem.okf.concept import Concept
+from gitmem.okf.events import first_words, given_title
 from gitmem.state import JOURNAL
 from gitmem.world import World
 
@@ -29,11 +38,9 @@ if TYPE_CHECKING:
     from gitmem.dates import Period
     from gitmem.git.transaction import Published
     from gitmem.git.worktree import HandEdit
-    from gitmem.memory.edits import Edits
-    from gitmem.memory.origin import Origin, Trigger
-    from gitmem.okf.concept import Concept
+    from gitmem.memory.origin import Trigger
 
-Work = Callable[["Edits"], Message | None]
+Work = Callable[[Edits], Message | None]
 """Adds to the edits and says what the commit is about; None where there is nothing to commit."""
 
 Arriving = Callable[[Oid], tuple[Oid, Message | None]]
@@ -177,11 +184,7 @@ class Bundle:
         """The commit that a name, date or session stands for."""
         if name == "HEAD" and (tip := self.repository.tip()):
             return tip
-        from gitmem.git import revisions
-
         if name.strip().startswith("session:"):
-            from gitmem.memory.ids import session_meant
-
             session = name.strip().removeprefix("session:")
             tip = self.repository.tip()
             name = f"session:{session_meant(self.repository.tree(tip), session) if tip else session}"
@@ -209,8 +212,6 @@ class Bundle:
         return self.tree(revision).read(path)
 
     def concept(self, path: str) -> Concept | None:
-        from gitmem.okf.concept import Concept
-
         data = self.read(path)
         return None if data is None else Concept.parse(data, path)
 
@@ -220,10 +221,6 @@ class Bundle:
 
         For people. It is read from the tree as it is, so that what was taken back is in no title.
         """
-        from gitmem.okf import layout
-        from gitmem.okf.concept import Concept
-        from gitmem.okf.events import first_words, given_title
-
         tree = self.tree()
         path = layout.find_session(tree, session)
         if path is None:
@@ -238,8 +235,6 @@ class Bundle:
 
     def list_concepts(self, directory: str = "") -> list[str]:
         """Paths of the concepts below a directory, without generated pages."""
-        from gitmem.okf import layout
-
         return [
             path
             for path, _ in self.tree().files(directory)
@@ -255,8 +250,6 @@ class Bundle:
 
     def now(self) -> str:
         """The present moment as bundles write it."""
-        from gitmem.okf import timestamps
-
         return timestamps.stamp(self.world.clock())
 
     # Writing
@@ -272,17 +265,9 @@ class Bundle:
         derived_from: tuple[str, ...] = (),
     ) -> Origin:
         """An origin on this machine; the agent is this bundle's own unless another is named."""
-        from gitmem.memory.origin import Origin
-
-        return Origin(
-            session=session,
-            agent=agent or self.config.agent_id,
-            machine=self.config.machine,
-            model=model,
-            reason=reason,
-            source=source,
-            derived_from=derived_from,
-        )
+        agent, machine = agent or self.config.agent_id, self.config.machine
+        made = Origin(session, agent=agent, machine=machine, model=model, reason=reason, source=source)
+        return replace(made, derived_from=derived_from)
 
     def commit(
         self,
@@ -299,8 +284,6 @@ class Bundle:
         of that, and `main` moves over both at once.
         """
         from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
-        from gitmem.memory.edits import Edits
-        from gitmem.memory.log_page import lines_of, makes_pages, since_pages
 
         origin = self.commit_gate.admitted_origin(origin)
         agent = origin.agent or self.config.agent_id
@@ -371,8 +354,6 @@ class Bundle:
 
         False where a live one is at work or the disk refuses.
         """
-        from gitmem.git import recovery
-
         try:
             if not recovery.is_due(self.repository):
                 return True
@@ -385,16 +366,12 @@ class Bundle:
 
     def hand_edits(self) -> list[HandEdit]:
         """Return what a person changed and nobody has committed yet."""
-        from gitmem.git import recovery
-
         return recovery.hand_edits(self.repository)
 
     # The format
 
     def refuse_newer(self, tip: Tree) -> None:
         """Raise where a newer gitmem wrote this bundle."""
-        from gitmem.okf import layout
-
         entry = tip.entry(layout.CONFIG_AGENT)
         if entry is None or entry.oid == self._known_format:
             return
@@ -411,8 +388,6 @@ class Bundle:
 
 def format_of(agent_config: bytes) -> int:
     """The bundle format that config/agent.md names; 1 where it cannot be read."""
-    from gitmem.okf import frontmatter
-
     try:
         found = frontmatter.read(agent_config.decode("utf-8", "replace"))
     except InvalidContent:

@@ -130,7 +130,7 @@ def _night(place: Place, told: Story) -> list[str]:
     moments.append(memory.tip)
     memory.plans.complete(plan.name, origin=origin)
     memory.curated.replace("reworded", f"The lamp was reworded {word('a rewording')}", origin=origin)
-    memory.sessions.annotate("day", {"title": f"The lamp {word('a title over another')}"})
+    memory.sessions.annotate("day", {"title": f"The lamp {word('a title over another')}"}, origin=origin)
     note = {
         "name": f"lamp-{word('the name of a snapshot')}",
         "note": f"lamp {word('the note of a snapshot')}",

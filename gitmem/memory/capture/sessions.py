@@ -21,7 +21,7 @@ from gitmem.memory.capture.session_page import SessionState, find_page
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission, redacted_id
-from gitmem.memory.origin import Trigger, origin_of
+from gitmem.memory.origin import Origin, Trigger, origin_of
 from gitmem.okf import frontmatter, layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
@@ -70,14 +70,13 @@ class Sessions:
         """A session as its page says, with what waits for the page; None where nothing is known of it."""
         session = redacted_id(session)
         found = find_page(self._bundle.tree(), session)
-        waiting = self._waiting.get(session) or self._opening(session)
+        waiting = self._pending(session)
         if waiting is None:
             return found
-        if found is None:
-            now = self._bundle.now()
-            path = layout.session(session, waiting.info.started or now)
-            found = SessionState(path, recorder.session_concept(waiting.info, now))
-        return replace(found, concept=found.concept.with_meta(**waiting.changes))
+        now = self._bundle.now()
+        path = found.path if found else layout.session(session, waiting.info.started or now)
+        concept = found.concept if found else recorder.session_concept(waiting.info, now)
+        return SessionState(path, concept.with_meta(**waiting.changes))
 
     def meant(self, typed: str) -> str:
         """The id of the session that a reader names, maybe by a beginning of it; who writes names it in full."""
@@ -105,9 +104,8 @@ class Sessions:
         for path in layout.session_pages(tree):
             with contextlib.suppress(InvalidContent):  # a broken one is `verify`'s business
                 found.append(SessionState(path, Concept.parse(tree.read(path) or b"", path)))
-        listed = {state.id for state in found}
-        begun = (self.find(name) for name in {*self._waiting, self.open_id()} - {"", *listed})
-        found += [state for state in begun if state is not None]
+        begun = {*self._waiting, self.open_id()} - {"", *(state.id for state in found)}
+        found += filter(None, map(self.find, begun))
         return sorted(found, key=lambda state: (state.get("started"), state.id), reverse=True)
 
     def events(self, session: str) -> list[Event]:
@@ -142,8 +140,7 @@ class Sessions:
         if not session:
             return self.daily()
         found = self.find(session)
-        base = found.info if found else self._fresh(session)
-        return replace(base, **{name: value for name, value in known.items() if value})
+        return replace(found.info if found else self._fresh(session), **known)
 
     # Writing
 
@@ -155,14 +152,11 @@ class Sessions:
         """
         if known.get("parent") == session:
             known = {**known, "parent": ""}
-        known = self._noted(known)
+        known = {name: value for name, value in self._noted(known).items() if value}
         session = session or f"{self._bundle.world.clock():%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
-        info = self.info(session, **known)
-        now = self._bundle.now()
-        if not info.started:
-            info = replace(info, started=now)
-        changes: dict[str, object] = {name: value for name, value in known.items() if value}
-        changes |= {"status": "open", "ended": None}
+        info, now = self.info(session, **known), self._bundle.now()
+        info = replace(info, started=info.started or now)
+        changes = {**known, "status": "open", "ended": None}
         self.note(info, changes, line=self._line(info, "started", now), ends=False)
         self._begun.add(info.id)
         if keep_open:
@@ -213,7 +207,7 @@ class Sessions:
         if self._bundle.config.auto_snapshot:
             self._bundle.part(Snapshots).automatic()
 
-    def annotate(self, session: str, changes: Mapping[str, object]) -> None:
+    def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
         """Add what became known of a session: token counters, a title.
 
         In a session that was begun here it is part of the next commit, else it is one of its own.
@@ -224,7 +218,7 @@ class Sessions:
             self._bundle.commit(
                 lambda _: Message("session", f"{session} noted"),
                 purpose="session",
-                origin=origin_of(self._bundle.config, info),
+                origin=origin or origin_of(self._bundle.config, info),
             )
 
     def note_block(self, session: SessionInfo | str, *, commit: str, digest: str) -> None:
@@ -249,12 +243,12 @@ class Sessions:
         ends: bool | None = None,
     ) -> None:
         """Have the next commit of a session change its page, and make it where there is none."""
-        for (
-            value
-        ) in changes.values():  # raises now, for one caller, and not at each commit that would write it
-            frontmatter.dump_value(value)
+        for value in changes.values():
+            frontmatter.dump_value(
+                value
+            )  # raises for this caller, and not at each commit that would write it
         with self._lock:
-            before = self._waiting.get(info.id) or self._opening(info.id) or _Waiting(info)
+            before = self._pending(info.id) or _Waiting(info)
             lines = {**before.lines, line.id: line} if line is not None else before.lines
             over = before.ends if ends is None else ends
             self._waiting[info.id] = _Waiting(info, {**before.changes, **changes}, lines, over)
@@ -280,7 +274,7 @@ class Sessions:
 
     def lay(self, edits: Edits, message: Message, session: str) -> Message:
         """Bring the page of a commit's session up to date in the same commit; gives what the commit says."""
-        found = self._waiting.get(session) or self._opening(session)
+        found = self._pending(session)
         if found is None:
             return message
         self._laid[session] = found
@@ -303,18 +297,20 @@ class Sessions:
         if self._opening(session) is not None:
             self._bundle.state.write_json(SESSION, {"id": session})
 
+    def _pending(self, session: str) -> _Waiting | None:
+        """Return what waits for the page of a session, in this process or since the command `session start`."""
+        return self._waiting.get(session) or self._opening(session)
+
     def _opening(self, session: str) -> _Waiting | None:
-        """Return what the command `session start` noted of the open session, whose page is still to be made."""
         state = self._bundle.state.read_json(SESSION)
-        told = state.get("opening")
-        if state.get("id") != session or not isinstance(told, dict):
+        opening = state.get("opening")
+        if state.get("id") != session or not isinstance(opening, dict):
             return None
         names = {column.name for column in fields(SessionInfo)} - {"id"}
-        known = {name: value for name, value in told.items() if name in names and isinstance(value, str)}
+        known = {name: value for name, value in opening.items() if name in names and isinstance(value, str)}
         info = SessionInfo(session, **known)
-        line = self._line(info, "started", info.started)
-        changes = {name: value for name, value in known.items() if name != "started"}
-        return _Waiting(info, {**changes, "status": "open", "ended": None}, {line.id: line})
+        line = self._line(info, "started", known.pop("started", ""))
+        return _Waiting(info, {**known, "status": "open", "ended": None}, {line.id: line})
 
     def _line(self, info: SessionInfo, what: str, at: str) -> LogLine:
         return LogLine(at, "Session", f"{info.id} {what}", f"session:{paths.safe_name(f'{info.id} {what}')}")
