@@ -84,7 +84,7 @@ def revert(
     Entries they added go, entries they removed come back, entries they changed go back unless someone
     changed them later. What goes is retracted: no merge and no restore brings it back.
 
-    Several conditions narrow each other; --session, --agent, --machine, --source, --text and --path may be given
+    ID is a commit, a session, or an entry, which goes alone. Several conditions narrow each other; --session, --agent, --machine, --source, --text and --path may be given
     several times, for any of the values. One that chooses nothing is an error.
 
     What follows from these entries, by sessions that had them before them, is listed; --derived takes it back too.
@@ -95,17 +95,21 @@ def revert(
     gitmem revert --session night-7 --keep-record
     gitmem revert --source https://example.org/page --derived
     """
+    from gitmem.memory.printed_ids import names_entry
+
     if not (revisions or path or any(by.values())):
         raise UsageError(
             "Say what to take back: a commit, --session, --agent, --machine, --source, --path, --since or --text."
         )
-    named = [app.revision(one) for one in revisions]
+    entries = [one for one in revisions if names_entry(app.bundle, one)]
+    named = [app.revision(one) for one in revisions if one not in entries]
     sessions = [one.removeprefix("session:") for one in named if one.startswith("session:")]
     by["session"] = (*by["session"], *sessions)
     done = app.bundle.revert(
         *(one for one in named if not one.startswith("session:")),
         **by,
         path=[app.path(one) for one in path],
+        entry=entries,
         derived=derived,
         keep_record=keep_record,
         reason=reason,

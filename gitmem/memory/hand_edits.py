@@ -77,7 +77,8 @@ def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: 
     for path, problem in problems.items():
         if strict:
             raise InvalidContent(
-                f"{problem} It was edited by hand: repair or remove it, then run this again."
+                f"{problem} It was edited by hand: repair or remove it, then run this again.",
+                hint="`gitmem review` can drop the edit, which brings back what was committed last.",
             )
         bundle.report(Notice("file-not-committed", path, problem))
     if not usable:

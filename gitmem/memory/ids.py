@@ -46,6 +46,16 @@ def event_meant(index: Lookup, typed: str, session: str = "") -> Span:
     return named[found]
 
 
+def entry_meant(index: Lookup, typed: str) -> Span:
+    """The § entry that is meant, at its last place."""
+    spans = index.spans_of_id("§", *short_ids.bounds(typed), limit=_MOST) if typed else []
+    named = {span.key: span for span in sorted(spans, key=lambda span: span.from_seq)}
+    found = short_ids.meant(typed, named, "entries")
+    if not found:
+        raise UnknownRevision(f"There is no entry {typed!r}.", hint="`gitmem facts` prints ids.")
+    return named[found]
+
+
 def text_meant(index: Lookup, typed: str) -> str:
     """The text of the entry or event whose id is meant; what was typed where it is no id, or a text has it in it."""
     if not short_ids.looks_like_id(typed) or index.spans_containing(typed.strip()):

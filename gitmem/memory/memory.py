@@ -458,6 +458,7 @@ class Memory(OpenBundle):
         until: Date = "",
         text: str | Iterable[str] = (),
         path: str | Iterable[str] = (),
+        entry: str | Iterable[str] = (),
         derived: bool = False,
         keep_record: bool = False,
         reason: str = "",
@@ -466,21 +467,29 @@ class Memory(OpenBundle):
         """Take back what some commits did, and keep everything that was learned since.
 
         They are named, or chosen by what they have in common: all conditions hold, of one with several values any of
-        them, and one that chooses nothing is an error. `path` takes back only what is below it, `keep_record` only what
-        was learned: the record of the conversations stays. The answer's `derived` is what was written because of their
-        entries, by sessions that had them before them; with `derived` it is taken back too. What goes is retracted: no
-        merge and no restore brings it back.
+        them, and one that chooses nothing is an error. `entry` takes back single entries by their ids, `path` only what
+        is below it, `keep_record` only what was learned: the record of the conversations stays. The answer's `derived`
+        is what was written because of their entries, by sessions that had them before them; with `derived` it is taken
+        back too. What goes is retracted: no merge and no restore brings it back.
         """
         from dataclasses import replace
 
         from gitmem.errors import UsageError
+        from gitmem.memory.history.impact import Place
         from gitmem.memory.history.revert import Undo
         from gitmem.memory.history.select import Selection, select
+        from gitmem.memory.ids import entry_meant
+        from gitmem.okf.entries import EntryKey
 
         self._ready_for_change(dry_run)
+        only: dict[str, frozenset[Place]] = {}
+        for one in _values(entry):
+            found = entry_meant(self.index.current(), one)
+            place = found.path, EntryKey(found.space, found.key)
+            only[found.commit] = only.get(found.commit, frozenset()) | {place}
         named, span = tuple(map(self.resolve, commits)), self._between(since, until)
         wanted = Selection(
-            named,
+            (*named, *(commit for commit in only if commit not in named)),
             session=tuple(map(self.sessions.meant, _values(session))),
             agent=_values(agent),
             machine=_values(machine),
@@ -491,20 +500,21 @@ class Memory(OpenBundle):
             until=span[1],
             derived=derived,
             keep_record=keep_record,
+            only={commit: places for commit, places in only.items() if commit not in named},
         )
         if wanted.is_empty:
             raise UsageError(
                 "Say what to take back: a commit, or a session, agent, machine, source, path, time or text."
             )
-        found = select(self, wanted)
+        selected = select(self, wanted)
         done = self.part(Undo).revert(
-            found.commits,
+            selected.commits,
             origin=self.origin(reason=reason),
             dry_run=dry_run,
-            picks=found.picks,
+            picks=selected.picks,
             within=wanted.takes if wanted.is_partial else None,
         )
-        return replace(done, derived=found.derived)
+        return replace(done, derived=selected.derived)
 
     def restore(
         self,

@@ -162,6 +162,11 @@ def revision_of(memory: Memory, typed: str) -> str:
     return typed
 
 
+def names_entry(memory: Memory, typed: str) -> bool:
+    """Return whether a printed id is that of an entry of the curated store."""
+    return _if_known(lambda: memory.resolve(typed)) is None and _entry(memory, typed) is not None
+
+
 def whole_id(memory: Memory, typed: str) -> str:
     """The whole id of the event that is meant; what was typed where it is none."""
     found = _if_known(lambda: event_meant(memory.index.current(), typed)) if looks_like_id(typed) else None

@@ -57,6 +57,22 @@ def test_a_printed_id_is_accepted(mem: Cli, command: list[str]) -> None:
             assert done.out or waits
 
 
+def test_the_id_of_an_entry_takes_back_that_entry_alone(mem: Cli) -> None:
+    """Also where its commit brought others: the undo that returned all of them, an import."""
+    mem("remember", "Backups run at noon")
+    mem("remember", "The staging server runs Debian 12")
+    (mem.root / "memories" / "MEMORY.md").unlink()
+    mem("commit")
+    mem("undo", "--yes")
+    first, second = mem("facts", "--json").json["memory"]["entries"]
+    mem("revert", first["id"][:8])
+    assert [second["text"]] == [one["text"] for one in mem("facts", "--json").json["memory"]["entries"]]
+    mem("undo", "--yes")
+    assert {first["text"], second["text"]} == {
+        one["text"] for one in mem("facts", "--json").json["memory"]["entries"]
+    }
+
+
 def test_an_id_means_what_it_names(mem: Cli) -> None:
     """A session its own changes, an entry the commit that wrote it."""
     ids = _ids(mem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -57,6 +57,8 @@ class Selection:
     """Also what follows from their entries."""
     keep_record: bool = False
     """Only what was learned: the record of conversations stays."""
+    only: Mapping[Oid, frozenset[Place]] = field(default_factory=dict)
+    """Of these commits only some entries."""
 
     @property
     def is_empty(self) -> bool:
@@ -116,7 +118,7 @@ def select(bundle: Bundle, wanted: Selection) -> Selected:
         oid: places for oid, places in picks_of(one for one in derived if one.taken).items() if oid not in ids
     }
     ordered = bundle.part(Indexing).current().in_order(ids | picks.keys())
-    return Selected(tuple(map(bundle.repository.store.commit, ordered)), picks, derived)
+    return Selected(tuple(map(bundle.repository.store.commit, ordered)), {**picks, **wanted.only}, derived)
 
 
 def _candidates(bundle: Bundle, wanted: Selection) -> Iterable[LogEntry]:
@@ -130,14 +132,15 @@ def _candidates(bundle: Bundle, wanted: Selection) -> Iterable[LogEntry]:
 
 
 def _places(bundle: Bundle, wanted: Selection, chosen: Sequence[LogEntry]) -> list[Place] | None:
-    """The entries that count, where only some paths do; the record that stays was before a session all the same."""
-    if not wanted.path:
+    """The entries that count, where not all do; the record that stays was before a session all the same."""
+    if not wanted.path and not wanted.only:
         return None
     return [
-        (change.path, change.key)
+        place
         for entry in chosen
         for change in bundle.part(History).of_commit(entry.commit)
-        if wanted.takes(change.path)
+        for place in [(change.path, change.key)]
+        if wanted.takes(change.path) and place in wanted.only.get(entry.id, {place})
     ]
 
 
