@@ -84,7 +84,9 @@ def revert(
     Entries they added go, entries they removed come back, entries they changed go back unless someone
     changed them later. What goes is retracted: no merge and no restore brings it back.
 
-    ID is a commit, a session, or an entry, which goes alone. Several conditions narrow each other; --session, --agent, --machine, --source, --text and --path may be given
+    ID is a commit, a session, or an entry, which goes alone.
+
+    Several conditions narrow each other; --session, --agent, --machine, --source, --text and --path may be given
     several times, for any of the values. One that chooses nothing is an error.
 
     What follows from these entries, by sessions that had them before them, is listed; --derived takes it back too.
