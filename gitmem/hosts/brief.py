@@ -57,21 +57,21 @@ def brief(memory: Memory, since: str) -> list[str]:
     provenance = Provenance(memory.repository)
     newer = takewhile(lambda one: one.oid != since, graph.first_parents(memory.repository, memory.tip))
     entries = (LogEntry.of(one, provenance) for one in islice(newer, _MAX_WALK))
-    told = Counter(
+    counted = Counter(
         f"{one.at[:10]}: {_SAID[one.kind]}"
         for one in entries
-        if _is_told(one) and _changes(memory, one.commit)
+        if _is_by_others(one) and _changes(memory, one.commit)
     )
-    if not told:
+    if not counted:
         return []
-    lines = [line if times == 1 else f"{line} ({times} times)" for line, times in told.items()]
+    lines = [line if times == 1 else f"{line} ({times} times)" for line, times in counted.items()]
     if len(lines) > _MAX_LINES - 1:
         lines = [*lines[: _MAX_LINES - 2], "and earlier changes"]
     went_on = _count(memory.diff(since, path="memories").changes)
     return [*lines, f"of your entries, {went_on} in all"] if went_on else lines
 
 
-def _is_told(entry: LogEntry) -> bool:
+def _is_by_others(entry: LogEntry) -> bool:
     """Return whether others did it: what a session of this home's agent wrote is known to it."""
     if entry.kind == "memory" and not entry.pulled_from and (entry.session or not entry.machine):
         return False

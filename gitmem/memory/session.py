@@ -417,13 +417,26 @@ class Session:
 
         They stay on record, and no agent gets them any more.
         """
-        self._take_back_last()
+        self._take_back(self._recorded.pop()[0] if self._recorded else "")
         self._is_rewound = True
         if left is not None:
             self._take_back_unlisted(left, is_whole=not left)
 
-    def _take_back_last(self) -> None:
-        turn, _ = self._recorded.pop() if self._recorded else ("", "")
+    def was_rewound_before(self, gone: Messages) -> None:
+        """The user took back turns before this process had the session: those with these messages."""
+        said = [redacted(clean_text(one)) for one in gone if one.get("role") == "user"]
+        if not said or find_page(self._bundle.tree(), self.id) is None:
+            return
+        events = self._bundle.part(Sessions).events(self.id)
+        over = {one.turn for one in events if one.fields.get("category") == UNDONE}
+        turns = [one for one in reversed(events) if one.kind == "turn"]  # the last ones were taken back
+        for event in sorted(turns, key=lambda one: one.turn not in over):
+            if (words := event.fields.get("user")) in said:
+                said.remove(words)
+                if event.turn not in over:
+                    self._take_back(event.turn)
+
+    def _take_back(self, turn: str) -> None:
         fields = {"content": "The user took back the last part.", "category": UNDONE}
         self._take("observation", fields, heard=True, turn=turn)
 
@@ -432,7 +445,7 @@ class Session:
         listed = {entry_hash(clean_text(one)) for one in messages if one.get("role") == "user"}
         if is_whole or any(said in listed for _, said in self._recorded):
             while self._recorded and self._recorded[-1][1] not in listed:
-                self._take_back_last()
+                self._take_back(self._recorded.pop()[0])
 
     def wrote(self, path: str, text: str, origin: Origin) -> None:
         """An entry was written to a store; what it repeats of its turn is known when the turn is over."""

@@ -225,3 +225,24 @@ def test_a_session_without_a_bundle_goes_on(make: Make) -> None:
             line[:50] for line in agent.warned if "gitmem" in line
         ]
     assert ["Likes tea"] == hermes.entries("USER.md")
+
+
+def test_undo_of_a_gateway_takes_turns_from_agents(make: Make) -> None:
+    """The gateway lets its agent go, and no hook says a word: the next agent of the session sees it in the host's store."""
+    hermes = make()
+    flowers = ("aster", "begonia", "cyclamen")
+    for number in range(3):
+        with hermes.agent("S1", platform="telegram") as agent:
+            store = agent.agent._session_db
+            agent.messages = store.get_messages_as_conversation("S1")
+            if not number:
+                for flower in flowers:
+                    agent.say(f"the {flower} grows in the greenhouse of the castle", say("Noted."))
+            else:
+                agent.say("the begonia is red", say("Noted."))
+        if not number:
+            store.rewind_to_message("S1", store.list_recent_user_messages("S1", limit=10)[1]["id"])
+    shown = " ".join(hit.text for hit in hermes.bundle().search("greenhouse castle", type="turn"))
+    assert ["aster"] == [flower for flower in flowers if flower in shown]
+    taken_back = [fields["content"] for kind, fields in events(hermes, "S1") if kind == "observation"]
+    assert 2 * ["The user took back the last part."] == taken_back

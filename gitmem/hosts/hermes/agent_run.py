@@ -87,7 +87,7 @@ class AgentRun:
             found = self._drivers.get(session.id)
             if found is None:
                 reader = reader_of(self.memory.config, session)
-                # By the rules alone, whatever the settings say: a compaction does not wait for an endpoint.
+                # By the rules alone, also where the settings name a model: a compaction does not wait for an endpoint.
                 found = Session(
                     self.memory, session, reader=reader, flush_soon=self.flush_soon, by_rules=True
                 )
@@ -108,6 +108,10 @@ class AgentRun:
         self.memory.finish_pending()
         self._safely(self.memory.recover_journals)
         self._safely(lambda: self.memory.take_in_edits(strict=False))
+        # A gateway lets its agent go when the user takes something back: this one is the next.
+        found = host.stored_messages(self._home, self.session.id) or ()
+        gone = [one for one in found if not (one["active"] or one["compacted"])]
+        self._drive(self.session, lambda driver: driver.was_rewound_before(gone))
         self._commit("explicit")
         left = attribution.left_over(self.memory)
         try:
@@ -321,7 +325,8 @@ class AgentRun:
         self._prefetcher.switch(new_session_id)
         if new_session_id == session.id:
             if rewound:
-                left = self._agent.messages(session.id)
+                found = host.stored_messages(self._home, session.id)
+                left = None if found is None else [one for one in found if one["active"]]
                 self._drive(session, lambda driver: driver.was_rewound(left))
             elif reason == "compression":
                 self.worker.soon("prompt", self._prompt_was_built)
@@ -363,7 +368,7 @@ class AgentRun:
             return json.dumps({"status": "queued", "message": _BUSY})
         except Exception as error:  # noqa: BLE001 (the user gets the reason, which may quote anything)
             self._messages.tell(sentence(error))
-            return json.dumps({"error": "The memory store failed; the user was told why."})
+            return json.dumps({"error": "The memory store failed; the user can read why."})
 
     def _called(self, session: SessionInfo, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer of a tool, on the worker."""

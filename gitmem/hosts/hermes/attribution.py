@@ -113,14 +113,15 @@ def left_over(memory: Memory) -> list[AbandonedJournal]:
 
 @dataclass(frozen=True, slots=True)
 class SkillTurn:
-    """A turn in which a skill may have been written, or the call of the skill tool that did; `told` when that was over.
+    """A turn in which a skill may have been written, or the call of the skill tool that wrote it.
 
-    A turn that was not reported yet has no `skill`; `died` says that its process is no more.
+    `reported` is when that was over. A turn that was not reported yet has no `skill`; `died` says that its process
+    is gone.
     """
 
     begun: float
     origin: Origin
-    told: float = 0.0
+    reported: float = 0.0
     skill: str = ""
     content: str = ""
     died: bool = False
@@ -140,7 +141,7 @@ def skill_turns(memory: Memory) -> list[SkillTurn]:
                 known = {**note.context, "session": note.session, "turn": note.fields.get("turn", "")}
                 is_dead = note.kind == DIED or not alive
                 found.append(SkillTurn(_moment(note.at), _origin(memory, known), died=is_dead))
-    return sorted(found, key=lambda one: one.told)
+    return sorted(found, key=lambda one: one.reported)
 
 
 def _is_the_hosts(note: Record) -> bool:

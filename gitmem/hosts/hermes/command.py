@@ -31,5 +31,5 @@ def set_up(home: Home) -> None:
 
 
 def main(words: list[str]) -> object:
-    # By name: the command line stands above the hosts, which must not import it.
+    # By name: the command line is above the hosts, which must not import it.
     return importlib.import_module("gitmem.cli.main").main(words)

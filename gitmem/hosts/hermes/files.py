@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -69,9 +69,9 @@ class HostFiles:
         done = Looked()
         # The host writes the file before it reports: with this order every report that is read here has its change in
         # the file, and each is used by one look and no other.
-        told = self.reports(over=over)
+        reported = self.reports(over=over)
         for one in self._sections.values():
-            one.prepare(told, patience=patience, now=time.time())
+            one.prepare(reported, patience=patience, now=time.time())
         for one in sorted(self._sections.values(), key=lambda one: one.begun):  # as they were written
             done.add(one.look(first=first))
         found = self._skills.look(first=first)
@@ -121,35 +121,29 @@ class SkillFiles(SkillDirectory):
         super().__init__(bundle, "hermes-skills", home.skills)
         self._memory = bundle
         self._home = home
-        self._turns: list[attribution.SkillTurn] = []
 
     def _foreign(self) -> Collection[str]:
         return shipped(self._home)
-
-    def _beside(self) -> Sequence[str]:
-        return _manifests(self._home)
-
-    def _begin(self) -> None:
-        self._turns = attribution.skill_turns(self._memory)
 
     def _origin_of(self, skill: str, batch: Batch) -> Origin | None:
         """The writer: by the calls of the host's tool, else by the turn in which the skill was written.
 
         None where a turn that may be its own is not over yet.
         """
+        known = attribution.skill_turns(self._memory)
         at = self._written_at(batch)
         name = skill.rpartition("/")[2]
         calls = [
             one
-            for one in self._turns
-            if one.skill == name and (not at or one.begun - _SLACK <= at <= one.told + _TICK)
+            for one in known
+            if one.skill == name and (not at or one.begun - _SLACK <= at <= one.reported + _TICK)
         ]
         # Of several agents it is the one whose words are in the file.
         texts = [data.decode("utf-8", "replace") for data in batch.values() if data is not None]
         saying = [one for one in calls if one.content and any(one.content in text for text in texts)]
         if saying:
             return replace(saying[-1].origin, at=at)
-        turns = [one for one in self._turns if not one.skill and one.begun - _SLACK <= (at or one.begun)]
+        turns = [one for one in known if not one.skill and one.begun - _SLACK <= (at or one.begun)]
         if any(not one.died for one in turns):
             return None
         if calls:
@@ -179,18 +173,14 @@ class SkillFiles(SkillDirectory):
                 clear()
 
 
-def _manifests(home: Home) -> tuple[str, str]:
-    """The files in which Hermes notes them."""
-    return (os.path.join(home.skills, ".bundled_manifest"), os.path.join(home.skills, ".hub", "lock.json"))
-
-
 def shipped(home: Home) -> set[str]:
     """Names and places of the skills that Hermes brings itself, bundled or from its hub."""
-    bundled, hub = _manifests(home)
-    lines = (read_file(bundled) or b"").decode("utf-8", "replace").splitlines()
+    bundled = read_file(os.path.join(home.skills, ".bundled_manifest")) or b""
+    hub = read_file(os.path.join(home.skills, ".hub", "lock.json")) or b"{}"
+    lines = bundled.decode("utf-8", "replace").splitlines()
     found = {line.partition(":")[0].strip() for line in lines}
     with contextlib.suppress(ValueError, AttributeError):
-        for name, entry in json.loads(read_file(hub) or b"{}").get("installed", {}).items():
+        for name, entry in json.loads(hub).get("installed", {}).items():
             place = entry.get("install_path") if isinstance(entry, dict) else ""
             found |= {name, os.path.basename(str(place or name).rstrip("/"))}
     return found - {""}

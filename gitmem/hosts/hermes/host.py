@@ -6,8 +6,10 @@ import contextlib
 import logging
 import re
 import subprocess
+import sys
 from collections import deque
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
@@ -47,12 +49,6 @@ class HostAgent:
             return _text(self._agent._session_db.get_session_title(session))  # type: ignore[union-attr]
         return ""
 
-    def messages(self, session: str) -> list[dict[str, Any]] | None:
-        """The messages that a session has after a rewind, by the host's own store; None where it cannot be asked."""
-        with contextlib.suppress(Exception):
-            return list(self._agent._session_db.get_messages(session))  # type: ignore[union-attr]
-        return None
-
     @property
     def tokens(self) -> dict[str, int]:
         """Return how many tokens the session has taken; empty where the host does not count them."""
@@ -65,6 +61,17 @@ class HostAgent:
 
 def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
+
+
+def stored_messages(home: Home, session: str) -> list[dict[str, Any]] | None:
+    """The messages of a session by the host's own store, with those that were taken back; None where it has none."""
+    with contextlib.suppress(Exception):  # the host's own code
+        store = sys.modules["hermes_state"].SessionDB(Path(home.path, "state.db"), read_only=True)
+        try:
+            return list(store.get_messages(session, include_inactive=True))
+        finally:
+            store.close()
+    return None
 
 
 def session_info(config: Config, session_id: str, given: Mapping[str, Any]) -> SessionInfo:

@@ -96,7 +96,7 @@ class _Lookup:
 
     def switch(self, session: str) -> None:
         self._session = session
-        # The host freezes its files into the prompt when a session begins: what stands there is known.
+        # The host freezes its files into the prompt when a session begins: what is in them is known.
         self._block = b"\n".join(map(self._home.memory_file, NAMES.values())).decode("utf-8", "replace")
 
     def __call__(self, query: str) -> str:

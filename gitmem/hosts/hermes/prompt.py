@@ -75,7 +75,7 @@ class HostRead:
         for target in filter(bundle.curated.is_enabled, TARGETS):
             before, after = (parse(files[target], NAMES[target]) for files in (self._seen, now))
             gone = [str(number) for number, text in enumerate(before, 1) if text not in after]
-            if gone:  # by number: their text is not told again
+            if gone:  # by number: their text is not repeated
                 lines.append(
                     f"{NAMES[target]}: no longer true: entry {', '.join(gone)}, counted from the top"
                 )

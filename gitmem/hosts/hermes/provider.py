@@ -177,7 +177,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         session_id: str = "",
         messages: Sequence[Any] | None = None,
     ) -> None:
-        """A turn is over; also one that is told when the session has ended already."""
+        """A turn is over; also one that is reported when the session has ended already."""
         if self._run is not None:
             self._run.sync_turn(user_content, assistant_content, session_id, messages)
 
@@ -189,9 +189,9 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
     def on_pre_compress(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
         run = self._running()
-        told = run.on_pre_compress(messages) if run else ""
+        facts = run.on_pre_compress(messages) if run else ""
         self._is_stale = True  # entries of this session may be in the next prompt
-        return told
+        return facts
 
     # Tools
 
@@ -206,7 +206,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return []
 
     def handle_tool_call(self, tool_name: str, args: Mapping[str, Any] | None = None, **_: Any) -> str:
-        """A JSON string, whatever happens."""
+        """Answer as a JSON string, also where the tool fails."""
         self._messages.speak()
         if run := self._running():
             return run.tool(tool_name, dict(args) if isinstance(args, Mapping) else {})

@@ -141,10 +141,10 @@ class AgentSession:
 
         Gives what the model that summarizes them should know.
         """
-        told = self._manager.on_pre_compress(messages) if self._writes else ""
+        facts = self._manager.on_pre_compress(messages) if self._writes else ""
         self._history = []
         self._slots = self._built()
-        return told
+        return facts
 
     def review(self, messages: Sequence[Message], model: ChatModel) -> Future[int]:
         """Let a model look back at a conversation, with nothing but the tools that keep something; in the background.

@@ -110,7 +110,7 @@ class MemoryManager:
         return name in [one["name"] for one in self.tool_schemas()]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any] | None = None, **kwargs: Any) -> str:
-        """Return what a tool answers, as a JSON string, whatever happens."""
+        """Return what a tool answers, as a JSON string, also where it fails."""
         given = dict(args) if isinstance(args, Mapping) else {}
         if not self.has_tool(name):
             return refused(f"There is no tool {name!r} here.")

@@ -85,7 +85,7 @@ class Connection:
             if TOOLS[name].reads:
                 self.session.flush_for_search()
             return calls.run(name, arguments, self.memory, self.session)
-        except Exception as error:  # noqa: BLE001 (the client's turn goes on, whatever we ran into)
+        except Exception as error:  # noqa: BLE001 (the client's turn goes on)
             return ToolAnswer(self.failure(error), failed=True)
 
     def failure(self, error: Exception) -> str:

@@ -60,8 +60,8 @@ def _review(connection: Connection) -> str:
 
 
 def _brief(connection: Connection, _: Mapping[str, str]) -> str:
-    told = fence(_changes(connection))
-    return f"Tell me in a few sentences what changed in your memory since you were last here.\n\n{told}"
+    changes = fence(_changes(connection))
+    return f"Tell me in a few sentences what changed in your memory since you were last here.\n\n{changes}"
 
 
 def _why(connection: Connection, arguments: Mapping[str, str]) -> str:

@@ -226,8 +226,8 @@ class Server:
         except wire.WireError as error:
             return wire.error(ident, error.code, str(error))
         except Exception as error:  # noqa: BLE001 (one call must not end the connection)
-            told = self._connection.failure(error) if self._connection is not None else str(error)
-            return wire.error(ident, wire.INTERNAL_ERROR, told)
+            said = self._connection.failure(error) if self._connection is not None else str(error)
+            return wire.error(ident, wire.INTERNAL_ERROR, said)
 
     def _opened(self) -> Connection:
         if self._connection is None:
@@ -307,7 +307,7 @@ def _connect(bundle: str, name: str, version: str) -> Connection:
 
 
 def _take_standard_output() -> Callable[[bytes], object]:
-    """The one who may write to standard output; whatever else is printed goes to standard error."""
+    """Return the only function that writes to standard output; anything else that is printed goes to standard error."""
     from _thread import allocate_lock  # `threading` itself would be a good part of what a start costs
 
     descriptor = os.dup(1)

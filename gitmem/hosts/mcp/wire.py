@@ -22,7 +22,7 @@ PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL_ERROR = (
 _LONGEST_LINE = 32 * 2**20
 _CHUNK = 1 << 16
 TOO_LONG = b"\0"
-"""What stands for a line that is too long to be read."""
+"""In the place of a line that is too long to be read."""
 
 
 class WireError(Exception):

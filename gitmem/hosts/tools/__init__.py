@@ -1,1 +1,1 @@
-"""The tools that a model gets, whatever agent it runs in: one table, and what each of them does."""
+"""The tools that a model gets, in every agent: one table, and what each of them does."""

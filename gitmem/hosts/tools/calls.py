@@ -91,10 +91,10 @@ def run(
         return ToolAnswer(answer(_function_of(tool)(call)), written=call.written)
     except GitMemError as error:
         # Without its hint: that is a command for a person, or quotes names that were not scanned.
-        told = egress.text(shortened(str(error), _ERROR))
+        said = egress.text(shortened(str(error), _ERROR))
         if isinstance(error, BlockedContent):
-            told = f"Refused, nothing is kept or held. {told if told != FLAGGED else _by_category(error, egress)}"
-        return ToolAnswer(told, failed=True)
+            said = f"Refused, nothing is kept or held. {said if said != FLAGGED else _by_category(error, egress)}"
+        return ToolAnswer(said, failed=True)
 
 
 def _by_category(error: BlockedContent, egress: Egress) -> str:

@@ -225,12 +225,12 @@ def _content(call: ToolArguments, about: About) -> list[str]:
     """A few of the things that a session learned, else how it began; nothing for one that only looked."""
     history = call.memory.part(History)
     commits = [entry.commit for entry in history.log(LogFilter(session=(about.session,)))]
-    told = list(knowledge(call.egress(), history.knowledge_of(commits)))
-    if not told:
+    learned = list(knowledge(call.egress(), history.knowledge_of(commits)))
+    if not learned:
         said = call.memory.read_session(about.session).lines[:1]
         return [f"  {shortened(_words(one), _BEGINNING)}" for one in said]
-    more = [f"and {len(told) - _LEARNED} more"] if len(told) > _LEARNED else []
-    return [f"  {one}" for one in (*told[:_LEARNED], *more)]
+    more = [f"and {len(learned) - _LEARNED} more"] if len(learned) > _LEARNED else []
+    return [f"  {one}" for one in (*learned[:_LEARNED], *more)]
 
 
 def _about(call: ToolArguments, about: About) -> str:
@@ -238,7 +238,7 @@ def _about(call: ToolArguments, about: About) -> str:
 
 
 def _session_meant(call: ToolArguments, typed: str) -> str:
-    """The session that is meant; a reader of some sessions is not told of any other."""
+    """The session that is meant; a reader of some sessions learns of no other."""
     try:
         return call.memory.sessions.meant(typed)
     except UnknownRevision:

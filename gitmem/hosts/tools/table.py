@@ -70,13 +70,13 @@ class Tool:
         hints: dict[str, Any] = {"openWorldHint": False}
         hints |= {"readOnlyHint": True} if self.reads else {"destructiveHint": self.destructive}
         hints |= {"idempotentHint": True} if self.idempotent else {}
-        told = {
+        row = {
             "name": self.name,
             "description": self.says,
             "inputSchema": self.schema,
             "annotations": hints,
         }
-        return {**told, "_meta": {"anthropic/requiresUserInteraction": True}} if self.asks_user else told
+        return {**row, "_meta": {"anthropic/requiresUserInteraction": True}} if self.asks_user else row
 
     def for_model(self, prefix: str = "") -> dict[str, Any]:
         """As an agent loop says it: name, description, parameters."""
@@ -130,7 +130,7 @@ _ROWS = (
     Tool(
         "recall",
         "Recall earlier conversations: which session was about something, when, and what was said. With a "
-        "session: how it went; around an id of it: what stands there. Without any: the newest sessions.",
+        "session: how it went; around an id of it: what was said there. Without any: the newest sessions.",
         {
             "query": _said("What it was about."),
             "session": _SESSION,

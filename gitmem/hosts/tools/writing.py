@@ -70,8 +70,8 @@ def _kept(call: ToolArguments, answer: Answer, text: str) -> Lines:
     if answer.bounded:
         room = f"The store has {answer.usage:,} of {answer.limit:,} characters ({answer.percent} %)."
     kept = "Kept." if answer.changed else "It was there already."
-    told = " ".join(filter(None, (kept, room, answer.note)))
-    return [line(short(entry_hash(redacted(text))), told), *_near(call, answer)]
+    said = " ".join(filter(None, (kept, room, answer.note)))
+    return [line(short(entry_hash(redacted(text))), said), *_near(call, answer)]
 
 
 def _near(call: ToolArguments, answer: Answer) -> Lines:
@@ -205,5 +205,5 @@ def snapshot(call: ToolArguments) -> Lines:
     call.session.flush()
     made = call.memory.snapshots.create(call.text("name"), call.text("note"), origin=call.session.origin())
     back = f"gitmem restore {shlex.quote(made.name)}"
-    told = f"The present state is called {made.name} now; the user goes back to it with `{back}`."
-    return [call.egress().text(told)]
+    said = f"The present state is called {made.name} now; the user goes back to it with `{back}`."
+    return [call.egress().text(said)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
@@ -15,7 +15,7 @@ from gitmem.memory.gate.admission import Admission
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.gate.marks import UNCONFIRMED
 from gitmem.memory.gate.skill_guard import SkillGuard, text_of
-from gitmem.memory.mirror.mirror import Looked, Mirror, agreed, conflicts, incoming, outgoing, stamp, texts_in
+from gitmem.memory.mirror.mirror import Looked, Mirror, agreed, conflicts, incoming, outgoing, texts_in
 from gitmem.memory.retraction import retracted_units
 from gitmem.memory.skills.catalog import Catalog
 from gitmem.memory.skills.directory import files_below, skills_below
@@ -62,34 +62,21 @@ class SkillDirectory(Mirror):
     def _nobody(self) -> Origin:
         return self._bundle.origin(source=self._top)
 
-    def _beside(self) -> Sequence[str]:
-        """Other files that a look depends on."""
-        return ()
-
-    def _begin(self) -> None:
-        """Prepare the comparison of files."""
-
     def _written(self) -> None:
         """Files of the directory were written."""
 
     # Both sides
 
-    def _glance(self) -> object:
-        files, _ = self._directory()
-        return [*map(stamp, [*files.values(), *self._beside()])], self._bundle.tree().entry(ROOT)
-
     def _compare(self, done: Looked, kind: str) -> None:
-        self._begin()
-        note = self._note()
-        base, held = texts_in(note.get("files")), texts_in(note.get("held"))
+        note, held = self._note(), texts_in(self._note().get("held"))
         files, alone = self._directory()
+        base = {name: one for name, one in texts_in(note.get("files")).items() if _is_ours(name, alone)}
         data = {name: found for name, path in files.items() if (found := read_file(path)) is not None}
         there = {name: _hash(found) for name, found in data.items()}
         ours = self._here(alone)
         here = {name: _hash(found) for name, found in ours.items()}
         both = conflicts(base, here, there)
-        arrived = by_skill(one for one in incoming(base, here, there) if _is_ours(one, alone))
-        for skill, names in arrived.items():
+        for skill, names in by_skill(incoming(base, here, there)).items():
             batch = {name: data.get(name) for name in names}
             origin = self._origin_of(skill, batch)
             admitted = self._admitted(skill, batch, held, origin or self._nobody())
@@ -104,7 +91,7 @@ class SkillDirectory(Mirror):
         ours = self._here(alone)
         here = {name: _hash(found) for name, found in ours.items()}
         for name in outgoing(base, here, there):
-            if _is_ours(name, alone) and self._write(name, ours.get(name)):
+            if self._write(name, ours.get(name)):
                 done.written.append(name)
                 _put(there, here, [name])
         new = {"files": agreed(base, here, there), "held": held}

@@ -6,8 +6,6 @@ is three-way, with the state that both sides last agreed on as the base.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -80,27 +78,17 @@ class Mirror:
     def __init__(self, bundle: Bundle, name: str) -> None:
         self._bundle = bundle
         self._name = name
-        self._seen: object = None
 
     def look(self, *, first: bool = False) -> Looked:
-        """Take in what changed there, then write what changed here. Nothing new costs little.
+        """Take in what changed there, then write what changed here.
 
         At the `first` look all that is there is an import.
         """
         done = Looked()
         busy = "Another process is comparing the files of an agent: try again in a moment."
         with self._bundle.state.lock("connections", busy).hold("look", wait=_WAIT):
-            before = self._glance()
-            if before is not None and before == self._seen:
-                return done
             self._compare(done, "import" if first else "host")
-            # What changed meanwhile, on either side, is looked at the next time.
-            self._seen = before if not done.waiting and before == self._glance() else None
         return done
-
-    def _glance(self) -> object:
-        """Return all that a look depends on, where that costs less: while it is the same, there is nothing to do."""
-        return None
 
     def _compare(self, done: Looked, kind: str) -> None:
         raise NotImplementedError
@@ -111,14 +99,6 @@ class Mirror:
     def _agree(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         if old != new:
             self._bundle.state.write_json(MIRROR, new, self._name, durable=True)
-
-
-def stamp(path: str) -> tuple[object, ...]:
-    """Return what changes when a file is written, replaced or removed."""
-    with contextlib.suppress(OSError):
-        status = os.stat(path)
-        return path, status.st_ino, status.st_mtime_ns, status.st_size
-    return (path,)
 
 
 def texts_in(found: object) -> dict[str, str]:

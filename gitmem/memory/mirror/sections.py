@@ -78,18 +78,18 @@ class Sections(Mirror):
         self._file = NAMES[target]
         self._path = os.path.join(directory, self._file)
         self._limit, self._enforce, self._lock = limit, enforce, lock
-        self._told: Sequence[Report] = ()
+        self._reports: Sequence[Report] = ()
         self._patience, self._now = PATIENCE, 0.0
         self._unexplained_since = 0.0
         self._held: dict[str, Result] = {}
         self._refused: dict[str, None] = {}
 
-    def prepare(self, told: Sequence[Report], *, patience: float, now: float) -> None:
+    def prepare(self, reports: Sequence[Report], *, patience: float, now: float) -> None:
         """Set what the host reported of its writes, and how long a change without a report waits for one.
 
         `now` is by the clock that file times go by.
         """
-        self._told, self._patience = [one for one in told if one.target == self.target], patience
+        self._reports, self._patience = [one for one in reports if one.target == self.target], patience
         self._now = now
 
     @property
@@ -99,7 +99,7 @@ class Sections(Mirror):
 
     def _unused(self) -> list[Report]:
         used = self.used()
-        return [one for one in self._told if one.number > used.get(one.journal, 0)]
+        return [one for one in self._reports if one.number > used.get(one.journal, 0)]
 
     def used(self) -> dict[str, int]:
         """The number up to which no look needs the reports any more, by journal."""
@@ -143,7 +143,7 @@ class Sections(Mirror):
             done.written.append(self._file)
             data, base = new, _agreed(base, wanted, waiting)
         exact = data or b"" if not waiting else render(base)
-        self._agree(note, {"text": exact.decode(), "used": _used_up(self._told, waiting)})
+        self._agree(note, {"text": exact.decode(), "used": _used_up(self._reports, waiting)})
         return True
 
     def _too_young(self, found: Sequence[HostChange]) -> list[HostChange]:
@@ -330,12 +330,12 @@ def _agreed(base: Sequence[str], present: Sequence[str], waiting: Sequence[HostC
     ]
 
 
-def _used_up(told: Sequence[Report], waiting: Sequence[HostChange]) -> dict[str, int]:
+def _used_up(reports: Sequence[Report], waiting: Sequence[HostChange]) -> dict[str, int]:
     """Up to which number of each journal the reports are used: none from one on that a waiting change needs."""
     used: dict[str, int] = {}
     is_open: set[str] = set()
     needed = {(one.journal, one.number) for change in waiting for _, one in change.earlier}
-    for one in sorted(told, key=lambda one: one.number):
+    for one in sorted(reports, key=lambda one: one.number):
         is_open |= {one.journal} if one.is_open or (one.journal, one.number) in needed else set()
         if one.journal not in is_open:
             used[one.journal] = one.number

@@ -36,7 +36,7 @@ class PromptIndex:
         return _rendered(rows[:most], 0, len(rows) - most) if most else ""
 
     def rows(self, skills: Sequence[Skill]) -> list[tuple[str, str]]:
-        """Category and name of each skill that an agent may be told of, with its description."""
+        """Category and name of each skill that an agent may know, with its description."""
         return [(one.title, said) for one, said in self._shown(skills)]
 
     def _shown(self, skills: Sequence[Skill]) -> list[tuple[Skill, str]]:

@@ -128,7 +128,7 @@ class Skills:
                 return self._write("patch", skill.name, skill.root, files, base=base, **asked)
             except _ChangedMeanwhile:
                 continue
-        raise BundleBusy("Somebody else keeps changing this skill: try again in a moment.")
+        raise BundleBusy("Another process keeps changing this skill: try again in a moment.")
 
     def write_file(self, name: str, file: str, content: str | bytes, **asked: Unpack[AskedBy]) -> SkillWrite:
         """Write a supporting file, new or in the place of the one of that name."""

@@ -1,4 +1,4 @@
-"""Use of skills: each use is an event of its session, and everything else is derived from those that still stand."""
+"""Use of skills: each use is an event of its session, and everything else is derived from those that are still on record."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def uses_of(bundle: Bundle) -> Uses:
     index = bundle.part(Indexing).current()
     found: dict[str, Use] = {}
     for span in sorted(index.spans(now=True, type=SKILL_USE), key=lambda one: (one.at, one.key)):
-        told = _told(span)
-        name, outcome = told.get("skill", ""), told.get("outcome", "")
+        fields = _fields(span)
+        name, outcome = fields.get("skill", ""), fields.get("outcome", "")
         if not name or outcome not in OUTCOMES:
             continue
         use = found.get(name, _NONE)
         failed = use.failed + (outcome == "failed")
-        found[name] = Use(use.times + 1, failed, span.at, outcome, told.get("note", ""))
+        found[name] = Use(use.times + 1, failed, span.at, outcome, fields.get("note", ""))
     roots = {one.name: one.root for one in bundle.part(Catalog).of_bundle()}
 
     def changed_at(name: str) -> str:
@@ -83,7 +83,7 @@ def uses_of(bundle: Bundle) -> Uses:
     return Uses(found, bundle.world.clock(), cache(changed_at))
 
 
-def _told(span: Span) -> dict[str, str]:
+def _fields(span: Span) -> dict[str, str]:
     """The fields of the event, out of the text that the index has of it."""
     found: dict[str, str] = {}
     for line in span.text.split("\n"):
