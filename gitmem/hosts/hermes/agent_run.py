@@ -235,13 +235,11 @@ class AgentRun:
         self._drive(session, record)
         self.flush_soon("turn")
 
-    def on_memory_write(
-        self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
-    ) -> None:
+    def on_memory_write(self, action: str, target: str, content: str, metadata: Mapping[str, Any]) -> None:
         """The host's memory tool wrote its file: note who and why; the file itself says what."""
         self._drive(
             self.session,
-            lambda driver: attribution.note_write(driver, action, target, content, dict(metadata or {})),
+            lambda driver: attribution.note_write(driver, action, target, content, metadata),
         )
         self.worker.soon("compare", self.compare)
 
@@ -263,8 +261,8 @@ class AgentRun:
         if entries and not self.closed:  # the last commit is behind it on the worker
             self.worker.do(lambda: self.driver(session).showed(entries))
 
-    def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **_: Any) -> None:
-        self._drive(self.session, lambda driver: driver.delegated(task, result, child_session_id))
+    def on_delegation(self, task: str, result: str, child_session: str) -> None:
+        self._drive(self.session, lambda driver: driver.delegated(task, result, child_session))
 
     def prefetch_soon(self, query: str) -> None:
         """Behind the commit of the turn, so that the index is brought up to it."""
@@ -318,8 +316,6 @@ class AgentRun:
         **_: Any,
     ) -> None:
         """The agent goes on under another id, or under the same one with another conversation."""
-        if not new_session_id:
-            return
         session = self.session
         self._drive(session, lambda driver: driver.conversation_was_cut())
         self._prefetcher.switch(new_session_id)

@@ -36,16 +36,6 @@ def _host_class() -> type:
     return found if isinstance(found, type) else MemoryProvider
 
 
-def _of_the_run(hook: str) -> Callable[..., Any]:
-    """A hook that the run of the main agent has; it does nothing before, after, and for an agent that only reads."""
-
-    def call(provider: GitMemProvider, *args: Any, **kwargs: Any) -> Any:
-        run = provider._running()
-        return getattr(run, hook)(*args, **kwargs) if run else None
-
-    return call
-
-
 class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known only where it runs
     """Versioned memory for one agent. Every hook works, and does nothing, where `initialize` failed."""
 
@@ -181,10 +171,24 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         if self._run is not None:
             self._run.sync_turn(user_content, assistant_content, session_id, messages)
 
-    on_memory_write = _of_the_run("on_memory_write")
-    on_delegation = _of_the_run("on_delegation")
-    on_session_end = _of_the_run("on_session_end")
-    on_session_switch = _of_the_run("on_session_switch")
+    def on_memory_write(
+        self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        if run := self._running():
+            run.on_memory_write(action, target, content, metadata or {})
+
+    def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **_: Any) -> None:
+        if run := self._running():
+            run.on_delegation(task, result, child_session_id)
+
+    def on_session_end(self, messages: Sequence[Any]) -> None:
+        if run := self._running():
+            run.on_session_end(messages)
+
+    def on_session_switch(self, new_session_id: str, **how: Any) -> None:
+        """The agent goes on under another id, or under the same one with another conversation."""
+        if (run := self._running()) and new_session_id:
+            run.on_session_switch(new_session_id, **how)
 
     def on_pre_compress(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
