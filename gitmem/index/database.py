@@ -16,7 +16,8 @@ from gitmem.index import schema
 PRIVATE = ""
 """The name of a database that SQLite keeps in memory or a temporary file, and that ends with its connection."""
 
-_WAIT_MS = 5_000
+_WAIT_MS = 30_000
+"""As long as a write waits for git: an index of one's own takes longer to build than another thread to finish."""
 _AT_ONCE = 500
 _CACHE_KB = 16 * 1024
 _BULK_CACHE_KB = 64 * 1024

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import date
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import NamedTuple
@@ -94,18 +93,17 @@ def _root_matter(yaml_text: str) -> list[str]:
 
 def _log(text: str) -> Iterator[str]:
     parts = _parts(text)
-    newest = None
+    newest = ""
     for number, line in _lines(parts.body if parts else text):
         if not line.startswith("## "):
             continue
         heading = line[3:].strip()
-        day = _day(heading)
-        if day is None:
+        if layout.day(heading) != heading or heading == layout.UNDATED:
             yield f"Line {number} of its body: the heading {heading[:60]!r} is not a date YYYY-MM-DD."
-        elif newest is not None and day > newest:
+        elif newest and heading > newest:
             yield f"Line {number} of its body: {heading} stands below an older date."
         else:
-            newest = day
+            newest = heading
 
 
 def _parts(text: str) -> frontmatter.Split | None:
@@ -113,15 +111,6 @@ def _parts(text: str) -> frontmatter.Split | None:
         return frontmatter.split(text)
     except BrokenConcept:
         return None  # a rule of three dashes, not front matter
-
-
-def _day(text: str) -> date | None:
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def _lines(body: str) -> Iterator[tuple[int, str]]:
