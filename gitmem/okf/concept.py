@@ -103,21 +103,15 @@ class Concept:
 
     def _spliced(self, wanted: Mapping[str, object], touched: set[str]) -> str | None:
         """The source with only the touched keys' lines changed; None when that cannot be done."""
-        blocks = frontmatter.blocks(self.yaml, list(self.meta))
+        blocks = frontmatter.blocks(self.yaml, self.meta.keys())
         if blocks is None:
             return None
-        parts: list[str] = []
-        position = 0
-        for block in blocks:
-            parts.append(self.yaml[position : block.start])
-            if block.key not in touched:
-                parts.append(self.yaml[block.start : block.end])
-            elif block.key in wanted:
-                parts.append(self._lines({block.key: wanted[block.key]}))
-            position = block.end
-        parts.append(self.yaml[position:])
-        parts.extend(self._lines({key: wanted[key]}) for key in wanted if key not in self.meta)
-        yaml = "".join(parts)
+        yaml = self.yaml
+        for key, (start, end) in reversed([*zip(self.meta, blocks, strict=True)]):
+            if key in touched:
+                new = self._lines({key: wanted[key]}) if key in wanted else ""
+                yaml = yaml[:start] + new + yaml[end:]
+        yaml += "".join(self._lines({key: wanted[key]}) for key in wanted if key not in self.meta)
         # The cut is textual, so it is proved: a column-0 line inside quotes, for one, looks like a comment.
         try:
             is_proved = same_values(frontmatter.load(yaml), wanted)

@@ -406,6 +406,8 @@ def _itemised(entry: Entry) -> list[Entry]:
 def _led(entry: Entry, lead: str) -> Entry:
     """The entry with this before it in the body; with nothing it stands alone, between lines with `§`."""
     extra = {key: value for key, value in entry.extra.items() if key != "lead"}
+    if len(lead) > _LONGEST_LEAD:  # a screen of blank lines is no layout
+        lead = lead.rpartition("\n")[2].lstrip()[:_LONGEST_LEAD]
     return replace(entry, extra=extra if lead in ("", DELIMITER) else {**extra, "lead": lead})
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from gitmem.errors import BrokenConcept, InvalidContent
@@ -40,14 +40,6 @@ class Split(NamedTuple):
     yaml: str
     closing: str
     body: str
-
-
-class Block(NamedTuple):
-    """One top-level key and the characters of the YAML text that spell it with its value."""
-
-    key: str
-    start: int
-    end: int
 
 
 def split(text: str) -> Split | None:
@@ -91,8 +83,8 @@ def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
     return build(yaml_text, first_line)
 
 
-def blocks(yaml_text: str, keys: Sequence[str]) -> list[Block] | None:
-    """Return the block of each top-level key, of which all are given in order; None when the text cannot be cut so.
+def blocks(yaml_text: str, keys: Collection[str]) -> list[tuple[int, int]] | None:
+    """Return the span of each top-level key with its value, of which all are given; None when the text cannot be cut so.
 
     A line inside quotes may look like a key: the caller proves what it makes of the blocks. Blank lines and comments
     before a key belong to no block, so they stay when a block is changed.
@@ -101,10 +93,7 @@ def blocks(yaml_text: str, keys: Sequence[str]) -> list[Block] | None:
     if len(starts) != len(keys):
         return None  # a flow mapping, an indented one, or `? key`
     ends = [*starts[1:], len(yaml_text)]
-    return [
-        Block(key, start, start + _used(yaml_text[start:end]))
-        for key, start, end in zip(keys, starts, ends, strict=True)
-    ]
+    return [(start, start + _used(yaml_text[start:end])) for start, end in zip(starts, ends, strict=True)]
 
 
 def dump(mapping: Mapping[str, object]) -> str:

@@ -499,6 +499,12 @@ def test_items_stay_where_a_person_puts_them() -> None:
         old, page = found, found.render().decode()
 
 
+def test_a_screen_of_blank_lines_is_no_layout() -> None:
+    """It is left out of the list, where it would count for every reader."""
+    file = CuratedFile.parse(b"- a\n" + b"\n" * 100_000 + b"- b\n- c\n", PATH).taken_in(None, NOW)
+    assert file.render().decode().endswith("---\n- a\n§\n- b\n- c\n")
+
+
 def test_a_place_in_the_middle_has_room_for_more() -> None:
     """Each new item at the top of a list stays there."""
     file = CuratedFile.parse(b"- a\n- b\n", PATH).taken_in(None, NOW)

@@ -978,7 +978,7 @@ def test_a_journal_that_can_not_be_opened_is_reported_and_stays(
 
 
 def test_ten_thousand_events_are_read(tmp_path: Path) -> None:
-    """A long journal comes back whole; how fast is the business of benchmarks/journal.py."""
+    """A long journal comes back whole; how fast is the business of benchmarks/capture.py."""
     with new(tmp_path) as journal:
         for number in range(10_000):
             journal.append("observation", {"content": f"{number:0200}", "category": "note"}, "s1")
