@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_left
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ _READING = (
 _VIEWS = ("diff", "digest", "facts", "log", "review", "show", "status")
 """Commands that show what is new."""
 _SCREEN = "a terminal"
-_FEW, _TITLE = 3, 40
+_FEW, _TITLE, _SHORT = 3, 40, 8
 
 
 class App:
@@ -181,12 +182,24 @@ class App:
         from gitmem.okf.plain import shortened
 
         if session not in self._titles:
-            title = shortened(self.bundle.session_title(session), _TITLE)
-            self._titles[session] = f'"{title}"' if title else ""
+            self._titles[session] = shortened(self.bundle.session_title(session), _TITLE)
         title = self._titles[session]
-        if whole and title:
-            return f"session {session} ({title})"
-        return title or f"session {session}"
+        if not title:
+            return f"session {session}"
+        return f'"{title}" ({self.short_session(session)})' if whole else f'"{title}"'
+
+    def short_session(self, session: str) -> str:
+        """As much of a session's id as no other begins with, and at least eight letters of it."""
+        place = bisect_left(self._sessions, session)
+        beside = [name for name in self._sessions[max(place - 1, 0) : place + 2] if name != session]
+        shorter = (session[:length] for length in range(_SHORT, len(session)))
+        return next((one for one in shorter if not any(name.startswith(one) for name in beside)), session)
+
+    @cached_property
+    def _sessions(self) -> list[str]:
+        from gitmem.okf import layout
+
+        return sorted(map(layout.session_name, layout.session_pages(self.bundle.tree())))
 
     def revision(self, typed: str) -> str:
         """The revision that a person means by any id that was printed."""

@@ -16,7 +16,7 @@ def test_log_quotes_what_was_learned(mem: Cli) -> None:
     mem("remember", "oops")
     mem("undo")
     out = mem.masked("log")
-    assert "  monday-1  \n         + Deploys happen on Mondays\n" in out
+    assert "  monday-1\n         + Deploys happen on Mondays\n" in out
     assert '  <id>      undo: took back "Added oops"\n' in out
     assert "ada" not in out.replace("init: memory of ada", "")
 
@@ -66,8 +66,24 @@ def test_why_names_a_session_by_its_title(mem: Cli) -> None:
     mem("session", "end")
     mem("replace", "Bob", "Invoices go to Ann")
     out = mem("why", "Invoices go", "--sessions").out
-    assert 'in session s-4711 ("Invoices of ACME")' in out
+    assert 'in "Invoices of ACME" (s-4711) by' in out
     assert "source: the boss" in out
+
+
+def test_what_was_said_once_is_listed_once(mem: Cli) -> None:
+    """Also after a revert of its session and an undo of that; a revert of several commits is told in words."""
+    mem("session", "start", "s-4711", "--title", "Invoices of ACME")
+    mem("record", "turn", "--user", "Where do invoices go?", "--assistant", "To Bob.")
+    mem("remember", "Coffee comes from Bob")
+    mem("revert", "--session", "s-4711")
+    assert 'took back 2 commits of session s-4711, the newest "Added Coffee' in mem("log").out
+    mem("undo")
+    assert mem.masked("why", "invoices", "--events").splitlines()[:3] == [
+        "The user: Where do invoices go?",
+        '  said 2026-06-30 14:03 in "Invoices of ACME" with ada',
+        "",
+    ]
+    assert all(line == line.rstrip() for line in mem("log").out.splitlines())
 
 
 def test_a_restore_says_which_moment_a_date_became(mem: Cli) -> None:

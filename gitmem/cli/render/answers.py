@@ -187,7 +187,7 @@ def _stored_rows(app: App, found: Status) -> list[tuple[str, str]]:
     packs = f"{count(store.packs, 'pack')}, {store.loose:,} loose"
     return [
         ("git directory", found.git_dir),
-        ("newest commit", f"{newest.id[:8]}  {newest.subject}  ({app.moment(newest.at)})"),
+        ("newest commit", f"{newest.id[:8]}  {subject_in_words(newest.subject)}  ({app.moment(newest.at)})"),
         ("holds", f"{count(found.concept_count, 'concept')}, {count(len(found.paths), 'file')}"),
         ("object store", f"{size(store.bytes)} ({packs})"),
         ("last gc", app.date(found.last_gc) if found.last_gc is not None else "never"),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import chain, islice, takewhile, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.render import renders
@@ -14,7 +12,6 @@ from gitmem.cli.render.changes import derived_line, tell, told_words
 from gitmem.cli.terminal import AGE, Piece, bold, count, cut, cyan, dim, green, padded, red, width, yellow
 from gitmem.git.message import KINDS
 from gitmem.memory.provenance import ELSEWHERE
-from gitmem.okf import layout
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -81,7 +78,7 @@ class _Log:
         """One session or one commit, below its day: when, its id, its title. Gives the words of the title."""
         begun = self._app.world.local(one.started)
         self._begin_day(begun)
-        name = self._short(one.session) if one.session else one.entry.id[:_SHORT]
+        name = self._app.short_session(one.session) if one.session else one.entry.id[:_SHORT]
         if one.session:
             words = one.title
         else:
@@ -92,7 +89,8 @@ class _Log:
         if self._columns - width(lead + tail) < _LEAST:
             tail = tail and f"  ({cut(one.entry.agent or by, _ID)})"
         room = max(self._columns - width(lead + tail), _ID)
-        self._out.line(dim(lead[: len(_DEEP)]), yellow(lead[len(_DEEP) :]), cut(words, room), dim(tail))
+        lead, words = (lead, cut(words, room)) if words or tail else (lead.rstrip(), "")
+        self._out.line(dim(lead[: len(_DEEP)]), yellow(lead[len(_DEEP) :]), words, dim(tail))
         return words
 
     def learned(self, one: Chapter, words: str) -> None:
@@ -116,26 +114,13 @@ class _Log:
             self._day = day
             self._out.line(bold(day))
 
-    def _short(self, session: str) -> str:
-        """As much of a session's id as no other begins with, and at least eight letters of it."""
-        place = bisect_left(self._names, session)
-        beside = [name for name in self._names[max(place - 1, 0) : place + 2] if name != session]
-        alike = max((_alike(session, name) for name in beside), default=0)
-        return session[: max(alike + 1, _SHORT)]
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return sorted(map(layout.session_name, layout.session_pages(self._app.bundle.tree())))
-
-
-def _alike(one: str, other: str) -> int:
-    """The number of letters that two names begin with."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
 
 def subject_in_words(subject: str) -> str:
     """The first line of a commit, as people say it."""
     kind, _, what = subject.partition(": ")
+    several, is_several, newest = what.partition(", the newest ")
+    if kind == "revert" and is_several:
+        return f'revert: took back {several}, the newest "{subject_in_words(newest)}"'
     verb, _, rest = what.partition(" ")
     if kind == "revert" and verb in ("undo", "redo"):
         return f'{verb}: {"took" if verb == "undo" else "brought"} back "{subject_in_words(rest)}"'

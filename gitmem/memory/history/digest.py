@@ -70,15 +70,15 @@ def digest(bundle: Bundle, since: datetime, until: datetime) -> Digest:
     history = bundle.part(History)
     old, new = _state(bundle, since), _state(bundle, until)
     # By when it was committed: what an import brought from last year is news of the day on which it came.
-    first, last = since.timestamp(), until.timestamp()
-    entries = [one for one in history.log(start=new) if first <= one.commit.committer.time <= last]
+    first, end = since.timestamp(), until.timestamp()
+    entries = [one for one in history.log(start=new) if first <= one.commit.committer.time <= end]
     net = history.between(old, new).learned
-    authors = _authors(history, entries)
-    gone = _taken_back(history, entries)
+    last = _last(history, entries)
+    gone = {place: one for place, one in last.items() if one.topic == "Taken back"}
     news = [
-        News(_topic(item), item, authors.get((item.path, item.key)))
+        News(_topic(item), item, last[place].by if (place := (item.path, item.key)) in last else None)
         for item in net.items
-        if (item.path, item.key) not in gone or item.op != "remove"
+        if (item.path, item.key) not in gone
     ]
     ordered = sorted([*news, *gone.values()], key=lambda one: (TOPICS.index(one.topic), one.time))
     restores = tuple(entry for entry in reversed(entries) if entry.kind == "restore")
@@ -98,26 +98,13 @@ def _state(bundle: Bundle, moment: datetime) -> Oid:
 _Place = tuple[str, object]
 
 
-def _authors(history: History, entries: Sequence[LogEntry]) -> dict[_Place, LogEntry]:
+def _last(history: History, entries: Sequence[LogEntry]) -> dict[_Place, News]:
     """For each entry the last commit that did something to it; the newest come first."""
-    found: dict[_Place, LogEntry] = {}
-    for entry in entries:
-        for item in history.knowledge_of([entry.commit]).learned.items:
-            found.setdefault((item.path, item.key), entry)
-    return found
-
-
-def _taken_back(history: History, entries: Sequence[LogEntry]) -> dict[_Place, News]:
-    """Return what reverts took out, each once by the last of them, unless they were taken back themselves."""
-    undone: set[str] = set()
     found: dict[_Place, News] = {}
     for entry in entries:
-        if entry.id in undone or entry.kind != "revert":
-            continue
-        undone.update(entry.trailers.get("Reverts", ()))
         for item in history.knowledge_of([entry.commit]).learned.items:
-            if item.op == "remove":
-                found.setdefault((item.path, item.key), News("Taken back", item, entry))
+            topic = "Taken back" if entry.kind == "revert" and item.op == "remove" else _topic(item)
+            found.setdefault((item.path, item.key), News(topic, item, entry))
     return found
 
 

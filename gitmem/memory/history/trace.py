@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision, UsageError
@@ -69,8 +69,9 @@ class Traced(Printed):
 
     @property
     def talk(self) -> list[Life]:
-        """Each time that it was said in a session."""
-        return [life for life in self.lives if life.key.space == "event"]
+        """Each time that it was said in a session; what an undo brought back was said once."""
+        said = _things([life for life in self.lives if life.key.space == "event"])
+        return [replace(thing[0], left=thing[-1].left) for thing in said]
 
     @property
     def things(self) -> list[list[Life]]:

@@ -68,6 +68,14 @@ def test_what_was_taken_back_twice_is_told_once(bundle: Memory) -> None:
     assert {"Taken back": ["A fact"]} == _told(bundle)
 
 
+def test_what_came_again_after_a_revert_is_not_taken_back(bundle: Memory) -> None:
+    """A fact that is there is told once, by what became of it."""
+    bundle.remember("A fact", session="s1")
+    bundle.revert(session="s1")
+    bundle.remember("A fact", by_person=True)
+    assert {"Learned": ["A fact"]} == _told(bundle)
+
+
 def test_a_stretch_in_the_past(bundle: Memory, clock: Clock) -> None:
     """It begins and ends where one says; before the bundle there was nothing."""
     bundle.remember("First")
