@@ -239,8 +239,9 @@ def tell_remote(app: App, one: Remote) -> None:
     """A remote on one line."""
     from gitmem.git.remote_address import shown_url
 
+    shared = ", shared" if one.shared else ""
     agreed = "" if one.consent or not one.pushes else ", you have not allowed sending yet"
-    app.out.block(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{agreed})"))
+    app.out.block(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{shared}{agreed})"))
 
 
 @renders("Steps")

@@ -27,7 +27,6 @@ from gitmem.git.commit_graph import is_ancestor, only_in, strangers
 from gitmem.git.git_settings import Remote
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
-from gitmem.git.remote_address import shown_url
 from gitmem.git.repository import Repository
 from gitmem.git.transport import (
     MACHINES,
@@ -149,7 +148,7 @@ class Sync:
         if remote.pushes and not remote.consent and not dry_run:
             raise UsageError(
                 f"You have not allowed sending this memory to {remote.name} yet.",
-                hint=f"Run `gitmem remote add {remote.name} {shown_url(remote.url)} --yes`.",
+                hint=f"Run `{remote.agreeing}`.",
             )
         with sync_lock(self._bundle.state).hold("sync", wait=wait), self._syncing(remote.name, dry_run):
             self._allow_unrelated = allow_unrelated
