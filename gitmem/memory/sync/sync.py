@@ -336,11 +336,9 @@ class Sync:
         self._is_left = ours and not is_ancestor(room, main, tip)
 
     def _say_what_came(self, checked: Iterable[Checked], notices: Iterable[Notice]) -> None:
-        place = f"which comes from {self._done.remote},"
         found = list(notices)
         for one in checked:
-            found += [Notice("secret-came", f"{path}, {place}", kind) for path, kind in one.secrets]
-            found += [Notice("hidden-came", f"{path}, {place}", why) for path, why in one.hidden.items()]
+            found += one.notices(f", which comes from {self._done.remote},")
             self._done.checked += one.entries
             self._done.received += one.commits
         for notice in found:
