@@ -222,7 +222,7 @@ def tell_skill_write(app: App, done: SkillWrite) -> None:
 
 
 @renders("SkillView")
-def tell_skill(app: App, found: SkillView, *, file: str) -> None:
+def tell_skill(app: App, found: SkillView, *, file: str = "") -> None:
     """A skill or one of its files, with the names of the others."""
     app.out.paged()
     if found.is_text:
