@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from gitmem.errors import GitMemError, InvalidContent
 from gitmem.files import read_regular
 from gitmem.index.other_database import OtherDatabase, Row, opened
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.exchange.from_folder import aged
 from gitmem.memory.exchange.importing import (
     NOT_UTF8,

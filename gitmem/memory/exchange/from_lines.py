@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from gitmem.errors import InvalidContent
 from gitmem.files import open_regular
-from gitmem.memory.capture.recorder import HELD, KINDS, SessionInfo, as_texts
+from gitmem.memory.capture.recorder import HELD, KINDS, as_texts
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
 from gitmem.memory.exposure import RECALLED
 from gitmem.okf import layout, timestamps

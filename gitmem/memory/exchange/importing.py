@@ -20,7 +20,7 @@ from gitmem.errors import GitMemError, InvalidContent, UsageError
 from gitmem.git.commit_graph import walk
 from gitmem.git.message import Message, trailers_of
 from gitmem.memory.capture.buffer import lay_events, marker
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, hand_file, redacted
 from gitmem.memory.gate.skill_guard import SkillGuard, was_taken_back
 from gitmem.memory.history.log import History
