@@ -174,8 +174,8 @@ def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -
     try:
         for name, oid in snapshots.items():
             check_ref_name(SNAPSHOTS + name)
-            check_strictly(oid, *room.store.read(oid))
             named[name], _ = room.store.peel(oid)
+            check_strictly(oid, *room.store.read(oid))
         unknown = strangers(room, named.values(), main) if named else set()
     except GitMemError as error:
         raise RefusedFetch(f"The remote sent an invalid snapshot: {error}") from error
