@@ -70,27 +70,10 @@ class App:
 
     @cached_property
     def bundle(self) -> Memory:
-        """The bundle that this command is about, opened; what a crash left undone is finished first."""
-        return self._open("read")
-
-    @cached_property
-    def writing_bundle(self) -> Memory:
-        """The bundle, to add something to: dead writers' events and hand edits are committed first."""
-        return self._prepared("write")
-
-    @cached_property
-    def whole_bundle(self) -> Memory:
-        """The bundle, to act on as a whole: every hand edit is committed first, or nothing happens."""
-        return self._prepared("whole")
-
-    def any_bundle(self) -> Memory:
-        """The bundle as it is, damaged or not: for the commands that say what is wrong with it."""
-        self.bundle = self._open("as is")
-        return self.bundle
-
-    def _open(self, purpose: Purpose) -> Memory:
+        """The bundle that this command is about, opened; what a crash left undone is finished first, but for `check`."""
         from gitmem.memory.opening import by_caller, open_bundle
 
+        purpose: Purpose = "as is" if self.command == "check" else "read"
         root = self.repository.root
         bundle = open_bundle(self.world, root, purpose, foreign=self.repository.is_foreign)
         bundle.config = by_caller(bundle.config, self.world)
@@ -99,8 +82,16 @@ class App:
         self.out.warning = " ".join(str(notice) for notice in bundle.notices if notice.kind == _ABOUT_HEAD)
         return bundle
 
-    def _prepared(self, purpose: Purpose) -> Memory:
-        self.bundle.prepare(purpose)
+    @cached_property
+    def writing_bundle(self) -> Memory:
+        """The bundle, to add something to: dead writers' events and hand edits are committed first."""
+        self.bundle.prepare("write")
+        return self.bundle
+
+    @cached_property
+    def whole_bundle(self) -> Memory:
+        """The bundle, to act on as a whole: every hand edit is committed first, or nothing happens."""
+        self.bundle.prepare("whole")
         return self.bundle
 
     @cached_property

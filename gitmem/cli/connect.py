@@ -15,9 +15,10 @@ from gitmem.errors import FoundSomething, UsageError
 if TYPE_CHECKING:
     from gitmem.hosts.connect import Check
     from gitmem.hosts.hermes.home import Home
-    from gitmem.memory.mirror.links import Link
 
 _AGENTS = ("hermes", "codex", "claude", "cursor", "opencode")
+_TAKEN = {"mcp": ("dry_run", "allow_undo"), "hermes": ("home", "profile"), "directory": ()}
+"""Options that a kind of agent takes."""
 _HERMES = (
     click.option("--home", metavar="DIR", help="The Hermes home; $HERMES_HOME or ~/.hermes if left out."),
     click.option("--profile", metavar="NAME", help="A profile of Hermes, by its name."),
@@ -42,27 +43,24 @@ def connect(
     gitmem connect hermes
     gitmem connect ~/.claude/skills
     """
-    if _is_directory(agent):
+    kind = _kind(agent, dry_run=dry_run, allow_undo=allow_undo, home=home, profile=profile)
+    if kind == "directory":
         from gitmem.memory.mirror.links import Links
 
         looked = Links(app.writing_bundle).link(app.world.path(agent))
         written = f"{count(looked.taken, 'commit')}, {count(len(looked.written), 'file')} written"
         app.answer({"directory": agent, "written": list(looked.written)}, f"{agent} is connected: {written}.")
         return
-    if agent == "hermes":
-        if dry_run or allow_undo:
-            raise UsageError("--dry-run and --allow-undo are for agents that speak MCP.")
+    if kind == "hermes":
         from gitmem.hosts.hermes.profile import install
 
-        chosen = _home(app, home, profile)
-        app.show(install(chosen, app.world), title="Hermes home")
+        app.show(install(_home(app, home, profile), app.world), title="Hermes home")
         app.out.line(
             dim("It is active from the next session on; `gitmem connections hermes` checks every step.")
         )
         return
     from gitmem.hosts import connect as hosts
 
-    _refuse_home(home, profile)
     one = hosts.PROFILES[agent]
     words = hosts.command(app.world, app.repository.root, allow_undo=allow_undo)
     done = hosts.connect(one, app.world, app.repository.state, words, dry_run=dry_run)
@@ -79,34 +77,29 @@ def disconnect(app: App, agent: str, dry_run: bool, home: str | None, profile: s
     gitmem disconnect codex
     gitmem disconnect ~/.claude/skills
     """
-    if _is_directory(agent):
+    kind = _kind(agent, dry_run=dry_run, home=home, profile=profile)
+    if kind == "directory":
         from gitmem.memory.mirror.links import Links
 
         Links(app.writing_bundle).unlink(app.world.path(agent))
         app.answer({"directory": agent}, f"{agent} is left alone from now on; its files stay.")
         return
-    if agent == "hermes":
-        if dry_run:
-            raise UsageError("--dry-run is for agents that speak MCP.")
+    if kind == "hermes":
         from gitmem.hosts.hermes.profile import uninstall
 
         app.show(uninstall(_home(app, home, profile), app.world), title="Hermes home")
         return
     from gitmem.hosts import connect as hosts
 
-    _refuse_home(home, profile)
     one = hosts.PROFILES[agent]
     app.show(hosts.disconnect(one, app.world, app.repository.state, dry_run=dry_run), title=one.title)
 
 
 @command(click.argument("agent", type=click.Choice(_AGENTS), required=False), *_HERMES)
 def connections(app: App, agent: str | None, home: str | None, profile: str | None) -> None:
-    """List the agents that use this memory, and check each; with AGENT, look at every step and say the fix.
+    """List the agents that use this memory, and check each; with AGENT, look at every step and say the fix."""
+    from gitmem.memory.mirror.links import Links
 
-    \b
-    gitmem connections
-    gitmem connections hermes
-    """
     found: list[tuple[str, list[Check]]] = []
     if agent != "hermes":
         from gitmem.hosts.connect import PROFILES, checks
@@ -121,9 +114,16 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
         from gitmem.hosts.hermes.profile import check
 
         found.append(("hermes", check(chosen, app.world)))
-    linked = [] if agent else _linked(app)
+    if linked := [] if agent else Links(app.bundle).all():  # brought in step first
+        Links(app.writing_bundle).look()
     rows = [
-        {"agent": name, "ok": all(one.ok for one in seen), "checks": [_row(one) for one in seen]}
+        {
+            "agent": name,
+            "ok": all(one.ok for one in seen),
+            "checks": [
+                {"name": one.name, "ok": one.ok, "what": one.what, "remedy": one.fix or None} for one in seen
+            ],
+        }
         for name, seen in found
     ]
     app.out.json({"connections": rows, "directories": [one.directory for one in linked]})
@@ -144,27 +144,15 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
         raise FoundSomething(f"{many} should be.")
 
 
-def _row(one: Check) -> dict[str, object]:
-    return {"name": one.name, "ok": one.ok, "what": one.what, "remedy": one.fix or None}
-
-
-def _linked(app: App) -> list[Link]:
-    """Directories of skills that are kept in step, brought in step first."""
-    from gitmem.memory.mirror.links import Links
-
-    links = Links(app.bundle)
-    if links.all():
-        Links(app.writing_bundle).look()
-    return links.all()
-
-
-def _is_directory(agent: str) -> bool:
-    """Return whether a directory is meant, and not an agent by its name."""
-    if agent in _AGENTS:
-        return False
-    if os.sep not in agent and not agent.startswith((".", "~")):
+def _kind(agent: str, **given: object) -> str:
+    """The kind of an agent: one that speaks MCP, hermes, or a directory of skills; an option of another is refused."""
+    kind = "hermes" if agent == "hermes" else "mcp" if agent in _AGENTS else "directory"
+    if kind == "directory" and os.sep not in agent and not agent.startswith((".", "~")):
         raise UsageError(f"There is no agent {agent!r}: give {', '.join(_AGENTS)}, or a directory of skills.")
-    return True
+    for name, value in given.items():
+        if value and name not in _TAKEN[kind]:
+            raise UsageError(f"--{name.replace('_', '-')} is not for {agent}.")
+    return kind
 
 
 def _home(app: App, home: str | None, profile: str | None) -> Home:
@@ -176,22 +164,12 @@ def _home(app: App, home: str | None, profile: str | None) -> Home:
     return choose_home(app.world, path=path, profile=profile or "")
 
 
-def _refuse_home(home: str | None, profile: str | None) -> None:
-    if home or profile:
-        raise UsageError("--home and --profile are for hermes.")
-
-
-@click.command()
-@click.option("--allow-undo", is_flag=True, help="Offer the model a tool that takes changes back.")
-@click.option("--tools-only", is_flag=True, help="Offer no prompts.")
-@click.pass_context
-def mcp(ctx: click.Context, allow_undo: bool, tools_only: bool) -> None:
+@command(_UNDO, flag("--tools-only", help="Offer no prompts."), json=False)
+def mcp(app: App, **how: bool) -> None:
     """Serve an agent over the Model Context Protocol, on standard input and output.
 
     An agent starts this by itself, once `gitmem connect AGENT` has put it into its settings.
     """
     from gitmem.hosts.mcp.server import serve
 
-    app = ctx.find_object(App)
-    assert app is not None
-    ctx.exit(serve(app.chosen, allow_undo=allow_undo, tools_only=tools_only))
+    click.get_current_context().exit(serve(app.chosen, **how))

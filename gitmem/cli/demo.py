@@ -81,10 +81,6 @@ def demo(app: App, full: bool) -> None:
     """Tell a short real story in a temporary memory: every command shown is run.
 
     Nothing is left behind.
-
-    \b
-    gitmem demo
-    gitmem demo --full
     """
     with tempfile.TemporaryDirectory(prefix="gitmem-demo-") as directory:
         place = os.path.realpath(directory)

@@ -86,7 +86,6 @@ def _show_whole(app: App, part: str) -> None:
         "--pin", metavar="ID", help="Keep a fact in every prompt; pins take half of the block at most."
     ),
     click.option("--unpin", metavar="ID", help="Leave it to the rule of the block again."),
-    flag("--verbose", "-v", help="With who wrote each, when and why."),
 )
 def facts(
     app: App,
@@ -95,7 +94,6 @@ def facts(
     block: bool,
     pin: str | None,
     unpin: str | None,
-    verbose: bool,
     **only: bool,
 ) -> None:
     """List the facts of the curated store, oldest first, and how much of the prompt block they fill.
@@ -130,9 +128,7 @@ def facts(
         app.take_in_edits()
     wanted = [sentence for name, sentence in _NONE.items() if only[name]]
     found = list_facts(app.bundle, target, as_of=as_of or "HEAD", **only)
-    app.show(
-        found, verbose=verbose, nothing=wanted[0] if len(wanted) == 1 else "No fact fits." if wanted else ""
-    )
+    app.show(found, nothing=wanted[0] if len(wanted) == 1 else "No fact fits." if wanted else "")
     if not as_of:
         app.tell_hand_edits("memories/")
 
@@ -162,10 +158,10 @@ def note(app: App, title: str, text: tuple[str, ...], tags: tuple[str, ...], **k
 
 @command(click.argument("file", default="", metavar="[FILE]"), REASON)
 def edit(app: App, file: str, reason: str) -> None:
-    """Edit a file of the memory with your editor ($VISUAL, $EDITOR), and commit it when it is saved.
+    """Edit a file of the memory with your editor, and commit it when it is saved.
 
-    Without FILE it is memories/MEMORY.md. What cannot be part of a memory is refused before anything is written; at a
-    terminal you may edit it again. A FILE that is not there begins as a note.
+    The editor is $VISUAL or $EDITOR; without FILE it edits memories/MEMORY.md. What cannot be part of a memory is
+    refused before anything is written; at a terminal you may edit it again. A FILE that is not there begins as a note.
 
     \b
     gitmem edit

@@ -16,11 +16,9 @@ from gitmem.cli.app import App
 from gitmem.cli.options import AS_OF, DATES, PICK, VIEW, command, flag, once, several, several_words
 from gitmem.cli.terminal import indexing
 from gitmem.errors import UnknownRevision, UsageError
-from gitmem.shape import shape
 
 if TYPE_CHECKING:
     from gitmem.dates import Period
-    from gitmem.memory.history.log import LogEntry
 
 
 # --- log -------------------------------------------------------------------------------------------------
@@ -65,7 +63,7 @@ def log(
     from gitmem.memory.history.story import chapters
 
     if _span(app, revision) and not (wanted["since"] or wanted["until"]):
-        if not _is_before_the_beginning(app, revision):
+        if app.revision_or_first(revision) == revision:
             wanted |= {"since": revision, "until": revision}
         revision = "HEAD"
     inside = tuple(map(app.path, path))
@@ -73,7 +71,7 @@ def log(
     first = next(iter(found), None)
     found = chain(() if first is None else (first,), found)
     if app.out.is_json and commits:
-        app.out.json({"commits": [_row(app, entry, stat) for entry in found]})
+        app.out.json({"commits": found})
     elif app.out.is_json:
         listed = list(islice(chapters(app.bundle, found), number))
         app.out.json({"sessions": listed, "commits": [entry for one in listed for entry in one.commits]})
@@ -87,26 +85,6 @@ def log(
             tell_commits(app, found, patch=patch, stat=stat)
         else:
             tell_chapters(app, islice(chapters(app.bundle, found), number), patch=patch, stat=stat)
-
-
-def _is_before_the_beginning(app: App, date: str) -> bool:
-    """Return whether nothing was known at a date yet, which is said."""
-    try:
-        app.bundle.resolve(date)
-    except UnknownRevision as unknown:
-        app.warn(f"{unknown} All of it:")
-        return True
-    return False
-
-
-def _row(app: App, entry: LogEntry, stat: bool) -> dict[str, Any]:
-    """A commit, with how many entries it added, removed and changed where that is asked for."""
-    row: dict[str, Any] = shape(entry)
-    if stat:
-        ops = [change.op for change in app.bundle.show(entry.id).diff]
-        changed = ops.count("change") + ops.count("move")
-        row["counts"] = {"added": ops.count("add"), "removed": ops.count("remove"), "changed": changed}
-    return row
 
 
 # --- show ------------------------------------------------------------------------------------------------
@@ -276,12 +254,7 @@ def digest(app: App, span: str, since: str, until: str) -> None:
     DATES,
 )
 def blame(app: App, path: str, removed: bool, as_of: str) -> None:
-    """Show who added each entry of a file, when and why; without PATH, of MEMORY.md.
-
-    \b
-    gitmem blame
-    gitmem blame memories/USER.md --removed
-    """
+    """Show who added each entry of a file, when and why; without PATH, of MEMORY.md."""
     from gitmem.memory.printed_ids import meant
 
     bundle, inside = app.bundle, app.path(path)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,145 +29,78 @@ _PIPE_CLOSED = 141
 """What a shell shows for a program that SIGPIPE ended, as git is."""
 
 
-class Row(NamedTuple):
-    """A command: the module of `gitmem.cli` that it is in, and its one line in `gitmem --help`."""
-
-    module: str
-    help: str
-
-
-SECTIONS: dict[str, dict[str, Row]] = {
-    "Start and look": {
-        "init": Row("setup", "Create a memory."),
-        "trust": Row("setup", "Take a memory that others made, or that you moved, for your own."),
-        "status": Row("setup", "Show the session, the stores, the remotes and what waits for you."),
-        "demo": Row("demo", "Tell a short real story in a temporary memory."),
-    },
+SECTIONS = {
+    "Start and look": {"setup": "init trust status", "demo": "demo"},
     "Remember": {
-        "remember": Row("facts", "Add a fact that every prompt carries."),
-        "replace": Row("facts", "Reword a fact."),
-        "forget": Row("facts", "Remove a fact."),
-        "facts": Row("facts", "List the facts; print the prompt block."),
-        "note": Row("facts", "Write a note, a page of its own."),
-        "edit": Row("facts", "Edit a file with your editor, and commit it."),
-        "commit": Row("facts", "Commit what was edited outside of gitmem."),
-        "record": Row("record", "Record an observation, decision, tool call or turn."),
-        "session": Row("record", "Begin and end sessions."),
-        "plan": Row("record", "Plans with their steps."),
-        "skill": Row("skill", "Skills: create, patch, list, show, use."),
+        "facts": "remember replace forget facts note edit commit",
+        "record": "record session plan",
+        "skill": "skill",
     },
-    "History": {
-        "log": Row("history", "List sessions and what each of them learned."),
-        "digest": Row("history", "Say what was learned lately, and what waits for you."),
-        "show": Row("history", "Show anything by its id, or a file as it was."),
-        "diff": Row("history", "Show what was learned, changed and forgotten."),
-        "blame": Row("history", "Show who added each entry, when and why."),
-        "why": Row("history", "Say where a fact came from and what it touched."),
-    },
-    "Find": {
-        "search": Row("find", "Find entries, now or as of any commit."),
-        "recall": Row("find", "Recall earlier sessions."),
-    },
-    "Undo": {
-        "snapshot": Row("undo", "Name the present state; list, show, delete names."),
-        "restore": Row("undo", "Put the memory back to an earlier state."),
-        "revert": Row("undo", "Take back what some commits did, keep what came since."),
-        "undo": Row("undo", "Take back the last change, whatever it was."),
-        "redo": Row("undo", "Take back the last undo."),
-    },
-    "Other machines": {
-        "remote": Row("sync", "Add, list and remove remotes."),
-        "sync": Row("sync", "Bring this memory and a remote together."),
-        "clone": Row("sync", "Create a memory from what a remote holds."),
-    },
-    "Other programs": {
-        "import": Row("exchange", "Import what another program kept."),
-        "export": Row("exchange", "Write the memory for other programs and people."),
-    },
-    "Safety": {
-        "review": Row("review", "Decide on what waits for a person, one after the other."),
-        "erase": Row("exchange", "Erase something for good, from the history too."),
-        "scan": Row("review", "Scan text for attacks on a memory."),
-    },
-    "Set up and keep well": {
-        "config": Row("setup", "List, read and change settings."),
-        "connect": Row("connect", "Let an agent use this memory: hermes, codex, claude, cursor, opencode."),
-        "disconnect": Row("connect", "Take gitmem out of an agent's settings."),
-        "connections": Row("connect", "List the agents that use this memory, and check each."),
-        "mcp": Row("connect", "Serve an agent over MCP (the agent starts this)."),
-        "check": Row("setup", "Find problems, repair them, prove that the memory is whole."),
-        "gc": Row("setup", "Compress the object store."),
-    },
-    "Plumbing, for git, shells and scripts": {
-        "fold": Row("sync", "Fold the branches of machines into main."),
-        "hook": Row("plumbing", "Run one of gitmem's git hooks (git calls this)."),
-        "merge-driver": Row("plumbing", "Merge one file (git calls this)."),
-    },
+    "History": {"history": "log digest show diff blame why"},
+    "Find": {"find": "search recall"},
+    "Undo": {"undo": "snapshot restore revert undo redo"},
+    "Other machines": {"sync": "remote sync clone"},
+    "Other programs": {"exchange": "import export"},
+    "Safety": {"review": "review scan", "exchange": "erase"},
+    "Set up and keep well": {"connect": "connect disconnect connections mcp", "setup": "config check gc"},
+    "Plumbing, for git, shells and scripts": {"sync": "fold", "plumbing": "hook merge-driver"},
 }
-RENAMED = {
-    "add": "remember TEXT",
-    "backlinks": "show PATH",
-    "checkout": "restore REV",
-    "completion": "help --all",
-    "config get": "config KEY",
-    "config list": "config",
-    "config set": "config KEY VALUE",
-    "config unset": "config KEY --unset",
-    "contested": "review",
-    "delete": "forget TEXT",
-    "doctor": "check",
-    "fetch": "sync --dry-run",
-    "find": "search WORDS",
-    "fsck": "check",
-    "hermes": "connect hermes",
-    "hermes status": "connections hermes",
-    "hermes uninstall": "disconnect hermes",
-    "history": "log",
-    "index": "check --fix",
-    "install": "connect AGENT",
-    "links": "show PATH",
-    "list": "facts",
-    "ls": "facts",
-    "mcp install": "connect AGENT",
-    "mcp uninstall": "disconnect AGENT",
-    "memory": "facts",
-    "memory add": "remember TEXT",
-    "memory block": "facts --block",
-    "memory remove": "forget TEXT",
-    "memory replace": "replace OLD NEW",
-    "memory undo": "undo",
-    "merge": "sync",
-    "pull": "sync",
-    "push": "sync",
-    "quarantine": "review",
-    "record user-profile": "remember --target user TEXT",
-    "remove": "forget TEXT",
-    "reset": "restore REV",
-    "review accept": "review ID --accept",
-    "review drop": "review ID --drop",
-    "review edit": "review ID --edit TEXT",
-    "review show": "review ID",
-    "rm": "forget TEXT",
-    "session list": "log",
-    "session show": "show ID",
-    "sessions": "log",
-    "skill categories": "skill list",
-    "skill diff": "diff REV --path skills/NAME --unified",
-    "skill import": "skill create NAME DIR",
-    "skill index": "skill list --prompt",
-    "skill link": "connect DIR",
-    "skill log": "log --path skills/NAME",
-    "skill template": "skill create NAME",
-    "skill unlink": "disconnect DIR",
-    "skill view": "skill show NAME",
-    "snapshot delete": "snapshot --delete NAME",
-    "snapshot list": "snapshot --list",
-    "snapshot show": "show NAME",
-    "sync status": "status",
-    "tag": "snapshot NAME",
-    "trace": "why TEXT",
-    "verify": "check",
+"""Sections of `gitmem help --all`: the modules of `gitmem.cli`, and the commands in each."""
+COMMANDS = {
+    name: module
+    for modules in SECTIONS.values()
+    for module, names in modules.items()
+    for name in names.split()
 }
+_INSTEAD = {
+    "check": "doctor, fsck, verify",
+    "check --fix": "index",
+    "config": "config list",
+    "config KEY": "config get",
+    "config KEY --unset": "config unset",
+    "config KEY VALUE": "config set",
+    "connect AGENT": "install, mcp install",
+    "connect DIR": "skill link",
+    "connect hermes": "hermes",
+    "connections hermes": "hermes status",
+    "diff REV --path skills/NAME --unified": "skill diff",
+    "disconnect AGENT": "mcp uninstall",
+    "disconnect DIR": "skill unlink",
+    "disconnect hermes": "hermes uninstall",
+    "facts": "list, ls, memory",
+    "facts --block": "memory block",
+    "forget TEXT": "delete, memory remove, remove, rm",
+    "help --all": "completion",
+    "log": "history, session list, sessions",
+    "log --path skills/NAME": "skill log",
+    "remember --target user TEXT": "record user-profile",
+    "remember TEXT": "add, memory add",
+    "replace OLD NEW": "memory replace",
+    "restore REV": "checkout, reset",
+    "review": "contested, quarantine",
+    "review ID": "review show",
+    "review ID --accept": "review accept",
+    "review ID --drop": "review drop",
+    "review ID --edit TEXT": "review edit",
+    "search WORDS": "find",
+    "show ID": "session show",
+    "show NAME": "snapshot show",
+    "show PATH": "backlinks, links",
+    "skill create NAME": "skill template",
+    "skill create NAME DIR": "skill import",
+    "skill list": "skill categories",
+    "skill list --prompt": "skill index",
+    "skill show NAME": "skill view",
+    "snapshot --delete NAME": "snapshot delete",
+    "snapshot --list": "snapshot list",
+    "snapshot NAME": "tag",
+    "status": "sync status",
+    "sync": "merge, pull, push",
+    "sync --dry-run": "fetch",
+    "undo": "memory undo",
+    "why TEXT": "trace",
+}
+RENAMED = {word: command for command, words in _INSTEAD.items() for word in words.split(", ")}
 """Former words, and words of other programs, with what to type instead."""
 FIRST_SCREEN = """\
 Usage: gitmem [-C MEMORY] COMMAND …        An AI agent's memory in git.
@@ -197,7 +131,11 @@ gitmem keeps an AI agent's memory in git: read it, diff it, undo it.
 `gitmem init` creates a memory in ~/.gitmem, `gitmem init DIR` one in a directory.
 `gitmem connect codex` gives it to an agent (claude, cursor, hermes, opencode). `gitmem help` has the rest.
 """
-COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
+
+
+def _first_words(text: str) -> str:
+    """The first sentence of a help, up to what explains it."""
+    return re.split(r"[.:;](?=\s|$)", " ".join(text.split()), maxsplit=1)[0] + "."
 
 
 class LazyGroup(click.Group):
@@ -207,13 +145,10 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        row = COMMANDS.get(cmd_name)
-        if row is None:
+        if cmd_name not in COMMANDS:
             return None
-        command = getattr(
-            importlib.import_module(f"gitmem.cli.{row.module}"),
-            cmd_name.replace("-", "_") + "_" * (cmd_name == "import"),
-        )
+        module = importlib.import_module(f"gitmem.cli.{COMMANDS[cmd_name]}")
+        command = getattr(module, cmd_name.replace("-", "_") + "_" * (cmd_name == "import"))
         assert isinstance(command, click.Command)
         if _COMPLETE in os.environ:  # a shell asks what to offer
             from gitmem.cli.options import offer
@@ -225,14 +160,12 @@ class LazyGroup(click.Group):
         """The first screen; `gitmem help --all` has every command."""
         return super().get_help(ctx) if ctx.meta.get("all") else FIRST_SCREEN.rstrip("\n")
 
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002 (click's)
-        formatter: click.HelpFormatter,
-    ) -> None:
-        for section, rows in SECTIONS.items():
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, modules in SECTIONS.items():
+            commands = [self.get_command(ctx, name) for names in modules.values() for name in names.split()]
+            rows = [(one.name or "", _first_words(one.help or "")) for one in commands if one is not None]
             with formatter.section(section):
-                formatter.write_dl([(name, row.help) for name, row in rows.items()])
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -114,7 +114,7 @@ def _from_stdin(app: App, session: str) -> None:
 
 @click.group()
 def session() -> None:
-    """Sessions: begin and end. `gitmem log` lists them, `gitmem show ID` shows one.
+    """Begin and end sessions: `gitmem log` lists them, `gitmem show ID` shows one.
 
     \b
     gitmem session start work-1 --model gpt-5
@@ -161,7 +161,7 @@ def end(app: App, session_id: str) -> None:
 
 @click.group()
 def plan() -> None:
-    """Plans with their steps.
+    """Make plans, and mark their steps done.
 
     \b
     gitmem plan create "Move the server" "copy data" "switch DNS"

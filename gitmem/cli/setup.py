@@ -94,9 +94,6 @@ def trust(app: App, directory: str) -> None:
     """Take a memory that others made, or that you moved, for your own: it is found from inside it, and written to.
 
     Until then its entries are unconfirmed, and `gitmem -C DIR` only reads it.
-
-    \b
-    gitmem trust ~/team-memory
     """
     from gitmem.memory import opening
 
@@ -111,13 +108,9 @@ def trust(app: App, directory: str) -> None:
 
 @command(flag("-v", "--verbose", help="Also what is stored, and how."))
 def status(app: App, verbose: bool) -> None:
-    """Show the session, how full the curated store is, the state of the remotes, and what waits for you.
+    """Show the session, the stores, the remotes and what waits for you.
 
     In a memory, `gitmem` alone does the same.
-
-    \b
-    gitmem status
-    gitmem status -v
     """
     show_status(app, verbose=verbose)
 
@@ -142,14 +135,10 @@ def check(app: App, fix: bool, history: bool) -> None:
     Reads every object and ref, checks each file against the OKF rules and the rules for paths, the trailers of
     gitmem's own commits, and that the work tree is what the newest commit says. Exits with 3 when something is wrong;
     notes alone leave 0.
-
-    \b
-    gitmem check
-    gitmem check --fix
     """
     from gitmem.memory.upkeep.checks import Checks
 
-    bundle = app.any_bundle()
+    bundle = app.bundle
     checks = Checks(bundle, history=history, python=sys.executable)
     rows, left = [], 0
     app.out.paged()
@@ -180,9 +169,6 @@ def gc(app: App, auto: bool) -> None:
 
     Gitmem does this by itself now and then. The git program does it when it is installed; without it
     the result is several times larger. Automatic snapshots are thinned too.
-
-    \b
-    gitmem gc
     """
     from gitmem.git import housekeeping
 

@@ -18,7 +18,7 @@ from gitmem.world import platform_name
 
 @click.group()
 def skill() -> None:
-    """Skills: how-to knowledge of an agent, with its scripts and references.
+    """Create, patch, list and show skills: how-to knowledge of an agent, with its scripts and references.
 
     \b
     gitmem skill create deploy-web --category ops --file SKILL.md

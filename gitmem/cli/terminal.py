@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import groupby
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from gitmem.cli import ReaderGone
@@ -88,18 +89,15 @@ def to_json(value: object) -> str:
     """One JSON document, readable, without a character that could act on a terminal."""
     import json
 
-    # Such characters are inside strings only, where their escape means the same.
-    return re.sub(_UNSAFE, _json_escape, json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\0"))
+    # Such characters, but for the line ends between them, are inside strings only, where their escape means the same.
+    return re.sub(_UNSAFE, _json_escape, json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _json_escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code == 0:
-        return "\n"
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    code -= 0x10000
-    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    import json
+
+    char = match[0]
+    return char if char == "\n" else json.dumps(char)[1:-1] if char != "\x7f" else r"\u007f"
 
 
 def wants_colour(env: Mapping[str, str], stream: IO[str]) -> bool:
@@ -108,10 +106,10 @@ def wants_colour(env: Mapping[str, str], stream: IO[str]) -> bool:
 
 
 class Output:
-    """Standard output of one command."""
+    """Standard output of one command; or what would be written there into a file, which is given to `sink`."""
 
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env = env
+    def __init__(self, env: Mapping[str, str], sink: Callable[[str], object] | None = None) -> None:
+        self._env, self._sink = env, sink
         self._pager: Popen[str] | None = None
         self._paged = False
         self.has_json = False
@@ -121,12 +119,11 @@ class Output:
         """Whether the command was asked for JSON: then nothing else is printed."""
         self.warning = ""
         """A warning for the reader of the answer; a JSON document has it as `warning`."""
-        self.colour = wants_colour(env, sys.stdout)
+        self.colour = sink is None and wants_colour(env, sys.stdout)
 
     def line(self, *pieces: Piece, between: str = "") -> None:
         """One line; a line end inside a piece is shown, not obeyed."""
-        if not self.is_json:
-            self._write(self._margin + between.join(self._rendered(piece, "\t") for piece in pieces) + "\n")
+        self._write(self._margin + between.join(self._rendered(piece, "\t") for piece in pieces) + "\n")
 
     @contextmanager
     def indented(self, margin: str) -> Iterator[None]:
@@ -139,29 +136,24 @@ class Output:
 
     def text(self, *pieces: Piece) -> None:
         """Text of several lines, unchanged; ended with a line end where it has none."""
-        if self.is_json:
-            return
         whole = "".join(self._rendered(piece, "\t\n") for piece in pieces)
         self._write(whole if whole.endswith("\n") or not whole else whole + "\n")
 
     @property
     def columns(self) -> int:
         """Return how wide the reader's screen is; 0 where there is none, and a line may be as long as it is."""
-        if not sys.stdout.isatty():
+        if self._sink is not None or not sys.stdout.isatty():
             return 0
         named = self._env.get("COLUMNS", "")
-        return (
-            int(named)
-            if named.isdecimal() and named != "0"
-            else os.get_terminal_size(sys.stdout.fileno()).columns
-        )
+        return int(named if named.isdecimal() else 0) or os.get_terminal_size(sys.stdout.fileno()).columns
 
     def block(self, *pieces: Piece, indent: str = "    ") -> None:
         """A text whose later lines are below its first: at its own line ends, and where a screen's line is full."""
-        if not self.is_json:
-            columns = self.columns
-            for line in _folded(pieces, indent, max(columns - width(self._margin), 20) if columns else 0):
-                self._write(self._margin + "".join(self._rendered(piece, "\t") for piece in line) + "\n")
+        columns = self.columns
+        for number, line in enumerate(
+            _folded(pieces, width(indent), max(columns - width(self._margin), 20) if columns else 0)
+        ):
+            self.line(indent if number else "", *line)
 
     def json(self, value: object, *, more: Collection[str] = ()) -> None:
         """The one document of a command with `--json`; without it nothing."""
@@ -170,7 +162,8 @@ class Output:
 
             self.has_json = True
             document = shape(value, more=more)
-            self._write(to_json({**document, "warning": self.warning} if self.warning else document) + "\n")
+            told = {**document, "warning": self.warning} if self.warning else document
+            _echo(to_json(told) + "\n", colour=False)
 
     def bytes(self, data: bytes) -> None:
         """Bytes exactly as they are, for a file or another program, never for a terminal."""
@@ -181,7 +174,7 @@ class Output:
 
     def paged(self) -> None:
         """Send what follows through a pager, which leaves by itself where everything fits on the screen."""
-        self._paged = sys.stdout.isatty() and os.name == "posix" and self._env.get("TERM") != "dumb"
+        self._paged = bool(self.columns) and os.name == "posix" and self._env.get("TERM") != "dumb"
 
     def close(self) -> None:
         """Everything is out, and the pager, if any, was left by its reader."""
@@ -211,14 +204,18 @@ class Output:
         return "\n".join(f"{start}{part}\x1b[0m" if part else "" for part in text.split("\n"))
 
     def _write(self, text: str) -> None:
+        if self.is_json:
+            return
         if self._paged:
             self._paged = False
             self._start_pager()
-        if self._pager is None:
+        if self._sink is not None:
+            self._sink(text)
+        elif self._pager is None:
             _echo(text, colour=self.colour)
-            return
-        assert self._pager.stdin is not None
-        self._pager.stdin.write(text)
+        else:
+            assert self._pager.stdin is not None
+            self._pager.stdin.write(text)
 
     def _start_pager(self) -> None:
         import shlex
@@ -240,54 +237,39 @@ class Output:
             )
 
 
-def _folded(pieces: Sequence[Piece], indent: str, columns: int) -> list[list[Piece]]:
-    """Lines of at most so many columns (0: any), all but the first behind the indent; words stay whole."""
-    lines: list[list[Piece]] = [[]]
-    used, is_fresh = 0, False
-    for word in _words(pieces, rf"\n|[^\S\n]+|[{_WIDE}]|[^\s{_WIDE}]+" if columns else r"\n|[^\n]+"):
-        text = "".join(part.text for part in word)
-        is_gap = text.isspace()
-        taken = width(safe(text)) if columns else 0
-        if text == "\n" or (columns and not is_gap and not is_fresh and used + taken > columns):
-            while lines[-1] and isinstance(last := lines[-1][-1], Styled) and last.text.isspace() and columns:
-                lines[-1].pop()
-            lines.append([indent])
-            used, is_fresh = width(indent), text != "\n"
-            if text == "\n":
-                continue
-        if not (is_gap and is_fresh):
-            lines[-1] += word
-            used += taken
-            is_fresh = False
-    return [_joined(line) for line in lines]
+def _folded(pieces: Sequence[Piece], indent: int, columns: int) -> list[list[Piece]]:
+    """Lines of at most so many columns (0: any), all but the first behind an indent; words stay whole."""
+    plain = (Styled(piece, "") if isinstance(piece, str) else piece for piece in pieces)
+    joined = groupby((piece for piece in plain if piece.text), key=lambda piece: piece.style)
+    styled = [Styled("".join(piece.text for piece in run), style) for style, run in joined]
+    bounds = list(_bounds("".join(piece.text for piece in styled), indent, columns))
+    lines: list[list[Piece]] = [[] for _ in bounds]
+    number = at = 0
+    for text, style in styled:
+        while number < len(bounds):
+            start, end = (max(bound - at, 0) for bound in bounds[number])
+            if text[start:end]:
+                lines[number].append(Styled(text[start:end], style))
+            if end > len(text):
+                break
+            number += 1
+        at += len(text)
+    return lines
 
 
-def _joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """The same with neighbours of one style as one."""
-    joined: list[Piece] = []
-    for piece in pieces:
-        styled = piece if isinstance(piece, Styled) else Styled(piece, "")
-        if joined and isinstance(last := joined[-1], Styled) and last.style == styled.style:
-            joined[-1] = Styled(last.text + styled.text, styled.style)
-        else:
-            joined.append(styled)
-    return joined
-
-
-def _words(pieces: Sequence[Piece], pattern: str) -> list[list[Styled]]:
-    """The text in parts that stay whole: a word with its styles, a gap, a line end; a wide character by itself."""
-    words: list[list[Styled]] = []
-    joins = False
-    for piece in pieces:
-        text, style = (piece, "") if isinstance(piece, str) else piece
-        for part in re.findall(pattern, text):
-            plain = not part.isspace() and (len(part) > 1 or part < "\u1100")
-            if joins and plain:
-                words[-1].append(Styled(part, style))
-            else:
-                words.append([Styled(part, style)])
-            joins = plain
-    return words
+def _bounds(text: str, indent: int, columns: int) -> Iterator[tuple[int, int]]:
+    """Yield the beginning and the end of each line; a gap at which a line is folded is in none."""
+    start = end = used = 0
+    for word in re.finditer(rf"\n|[^\S\n]+|[{_WIDE}]|[^\s{_WIDE}]+" if columns else r"\n|[^\n]+", text):
+        taken = width(safe(word[0])) if columns else 0
+        if word[0] == "\n" or (end > start and not word[0].isspace() and used + taken > columns > 0):
+            yield start, end
+            start = end = word.end() if word[0] == "\n" else word.start()
+            used = indent
+        if not word[0].isspace() or not columns:
+            end = max(end, word.end())
+        used += taken
+    yield start, len(text)
 
 
 def _echo(text: str, *, colour: bool) -> None:

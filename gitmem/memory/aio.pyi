@@ -1,7 +1,6 @@
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from gitmem.memory.capture.session_page import SessionOptions
 from gitmem.memory.memory import Memory
 from gitmem.memory.session import Session
 
@@ -24,7 +23,20 @@ class AsyncMemory:
     def __init__(self, memory: Memory) -> None: ...
     @property
     def warnings(self) -> list[str]: ...
-    def session(self, session: str = "", **about: Unpack[SessionOptions]) -> Session: ...
+    def session(
+        self,
+        session: str = "",
+        *,
+        agent: str = "",
+        model: str = "",
+        platform: str = "",
+        source: str = "",
+        parent: str = "",
+        title: str = "",
+        user: str = "",
+        chat: str = "",
+        chat_type: str = "",
+    ) -> Session: ...
     close = _Verb(Memory.close)
     remember = _Verb(Memory.remember)
     replace = _Verb(Memory.replace)

@@ -12,7 +12,6 @@ from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.ledger import Ledger
 from gitmem.memory.gate.marks import is_unconfirmed, source_in
 from gitmem.okf.entries import DELIMITER, entry_hash
-from gitmem.okf.plain import Printed
 from gitmem.okf.timestamps import parse
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts(Printed):
+class Facts:
     """The list of `gitmem facts`."""
 
     stores: tuple[Store, ...]

@@ -17,7 +17,6 @@ from gitmem.notices import Notice
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.pages import LogLine
-from gitmem.okf.plain import Printed
 from gitmem.okf.short_ids import ambiguous
 from gitmem.version import __version__
 
@@ -42,7 +41,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Printed):
+class Plan:
     """A plan as the bundle has it. Progress is what its steps say, not a counter."""
 
     path: str

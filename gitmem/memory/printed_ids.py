@@ -13,7 +13,6 @@ from gitmem.memory import review
 from gitmem.memory.find.links import backlinks_of, links_of
 from gitmem.memory.ids import event_meant
 from gitmem.okf.files import open_file
-from gitmem.okf.plain import Printed
 from gitmem.okf.short_ids import bounds, looks_like_id
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSession(Printed):
+class ShownSession:
     """A session with its commits, and what it changed."""
 
     state: SessionState
@@ -44,7 +43,7 @@ class ShownSession(Printed):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownEntry(Printed):
+class ShownEntry:
     """An entry of the curated store, with who gave it its words."""
 
     path: str
@@ -52,7 +51,7 @@ class ShownEntry(Printed):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSnapshot(Printed):
+class ShownSnapshot:
     """A snapshot, and what changed since."""
 
     snapshot: Snapshot
@@ -60,7 +59,7 @@ class ShownSnapshot(Printed):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownFile(Printed):
+class ShownFile:
     """A file as it was at a commit; a page of the present memory with its links."""
 
     path: str
@@ -87,7 +86,7 @@ class ShownFile(Printed):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDirectory(Printed):
+class ShownDirectory:
     """A directory as it was at a commit."""
 
     path: str

@@ -21,7 +21,6 @@ from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.learned import Learned, learned
-from gitmem.okf.plain import Printed
 
 _NEWEST = 50
 """Commits among which a hand edit that took most of a store is news."""
@@ -61,7 +60,7 @@ class PendingEdit:
 
 
 @dataclass(frozen=True)
-class Status(Printed):
+class Status:
     """The first screen of a memory."""
 
     bundle: str

@@ -47,7 +47,6 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("remember", "Another that goes")
     yield run("forget", "Another that goes")
     yield run("facts")
-    yield run("facts", "--verbose")
     yield run("facts", "--block")
     yield run("note", "How we deploy", "Tag, then wait. See [the server](/notes/server.md).")
     yield run("record", "observation", "the build needs node 20")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.cli.render import renders
-from gitmem.cli.render.history import blame_line, subject_in_words, who
+from gitmem.cli.render.history import subject_in_words, who
 from gitmem.cli.terminal import AGE, bold, count, cyan, dim, green, padded, red, safe, size, table, yellow
 from gitmem.okf.layout import is_record
 from gitmem.okf.plain import shortened
@@ -50,7 +50,7 @@ def tell_answer(app: App, answer: Answer, *, removed: LogEntry | None = None) ->
 
 
 @renders("Facts")
-def tell_facts(app: App, found: Facts, *, verbose: bool = False, nothing: str = "") -> None:
+def tell_facts(app: App, found: Facts, *, nothing: str = "") -> None:
     """Stores with their facts, oldest first; where only some are wanted, those, or the sentence `nothing`."""
     for store in found.stores:
         entries = count(len(store.facts), "entry", "entries")
@@ -59,14 +59,14 @@ def tell_facts(app: App, found: Facts, *, verbose: bool = False, nothing: str = 
         elif store.facts:
             app.out.line(bold(f"{store.target}: {entries}"))
         for fact in store.facts:
-            _tell_fact(app, fact, verbose=verbose)
+            _tell_fact(app, fact)
     if nothing and not any(store.facts for store in found.stores):
         app.out.line(nothing)
     if hidden := sum(store.hidden for store in found.stores):
         app.out.line(dim(f"{hidden} hidden on this machine by the undo of a sync (`gitmem redo` shows them)"))
 
 
-def _tell_fact(app: App, fact: Fact, *, verbose: bool) -> None:
+def _tell_fact(app: App, fact: Fact) -> None:
     lead = f"  {fact.entry.key.id[:8]} {padded(app.day(fact.entry.at), AGE if app.ages else 0)}  "
     mark = yellow(f"  unconfirmed, from {fact.unconfirmed}") if fact.unconfirmed else ""
     pinned = cyan("  pinned") if fact.pinned else ""
@@ -76,8 +76,6 @@ def _tell_fact(app: App, fact: Fact, *, verbose: bool) -> None:
     author = (by.agent or by.commit.author.name) if by is not None else ""
     tail = dim(f"  ({', '.join(filter(None, (author, source, f'{fact.share} %')))})")
     app.out.block(dim(lead), fact.entry.text, pinned, mark, tail, indent=" " * len(lead))
-    if verbose and fact.blame is not None:
-        app.out.block(" " * 11, dim(blame_line(app, fact.blame)), indent=" " * 13)
 
 
 @renders("FrozenBlock")
@@ -222,7 +220,7 @@ def tell_skill_write(app: App, done: SkillWrite) -> None:
 
 
 @renders("SkillView")
-def tell_skill(app: App, found: SkillView, *, file: str = "") -> None:
+def tell_skill(app: App, found: SkillView, *, file: str) -> None:
     """A skill or one of its files, with the names of the others."""
     app.out.paged()
     if found.is_text:
@@ -239,9 +237,8 @@ def tell_remote(app: App, one: Remote) -> None:
     """A remote on one line."""
     from gitmem.git.remote_address import shown_url
 
-    shared = ", shared" if one.shared else ""
     agreed = "" if one.consent or not one.pushes else ", you have not allowed sending yet"
-    app.out.block(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{shared}{agreed})"))
+    app.out.block(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{agreed})"))
 
 
 @renders("Steps")

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from gitmem.errors import InvalidContent
 from gitmem.files import open_regular
-from gitmem.memory.capture.recorder import HELD, KINDS, as_texts
-from gitmem.memory.capture.session_page import SessionInfo
+from gitmem.memory.capture.recorder import HELD, KINDS, SessionInfo, as_texts
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
 from gitmem.memory.exposure import RECALLED
 from gitmem.okf import layout, timestamps
@@ -35,11 +34,10 @@ def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     files: list[NewFile] = []
     events: dict[tuple[str, str], list[Event]] = {}
     for number, item in _lines(path, importer):
-        line = f"Line {number} of {name}"
         try:
             match item.get("gitmem"):
                 case "entry":
-                    entries.append(_entry(item, line))
+                    entries.append(_entry(item))
                 case "event":
                     event = _event(item, name)
                     events.setdefault((event.session, place_of(event.id)[0]), []).append(event)
@@ -48,7 +46,7 @@ def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
                 case _:
                     raise ValueError("it is none that gitmem knows.")
         except (InvalidContent, ValueError) as error:
-            importer.leave_out(line, error)
+            importer.leave_out(f"Line {number} of {name}", error)
     # First what was taken back there: an event that says it must not bring it here.
     files.sort(key=lambda file: not file.path.startswith("retractions/"))
     if files:
@@ -83,7 +81,7 @@ def _lines(path: str, importer: Importer) -> Iterator[tuple[int, Mapping[str, An
         raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error
 
 
-def _entry(item: Mapping[str, Any], name: str) -> NewEntry:
+def _entry(item: Mapping[str, Any]) -> NewEntry:
     path = str(item.get("path", ""))
     if layout.default_type(path) not in (layout.CURATED_MEMORY, layout.ARCHIVED_MEMORY, layout.USER_PROFILE):
         path = layout.USER if item.get("target") == "user" else layout.MEMORY
@@ -94,12 +92,11 @@ def _entry(item: Mapping[str, Any], name: str) -> NewEntry:
         str(item.get("at", "")),
         replaces if is_hash(replaces) else "",
         tuple(_given({"extra": {}, **item}, "extra", dict).items()),
-        name,
     )
 
 
 def _event(item: Mapping[str, Any], name: str) -> Event:
-    session, kind = check_text(str(item.get("session") or f"import-{name}")), _given(item, "kind", str)
+    session, kind = str(item.get("session") or f"import-{name}"), _given(item, "kind", str)
     if kind not in (*KINDS, RECALLED, HELD):
         raise ValueError(f"there are no events of the kind {kind[:40]!r}.")
     fields = as_texts(kind, _given(item, "fields", dict))
