@@ -130,7 +130,7 @@ def test_a_provider_that_is_dropped_leaves_no_thread(recalls: Recalls) -> None:
     """Hosts forget providers without a word."""
     recall = recalls()
     prepared(recall, "billing")
-    thread = recall._prefetch._thread
+    thread = recall._prefetch._worker._thread
     assert thread in threading.enumerate()
     recalls.made.clear()
     del recall
@@ -148,7 +148,7 @@ def test_a_lookup_that_takes_long_is_waited_for_once(
     monkeypatch.setattr("gitmem.hosts.hermes.prefetcher._PATIENCE", 0.1)
     recall = recalls()
     hold = threading.Event()
-    lookup = recall._lookup
+    lookup = recall._prefetch._recall
 
     def slow(query: str) -> str:
         hold.wait(120)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import weakref
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -29,18 +28,22 @@ _PATIENCE = 1.0
 
 
 class Prefetcher:
-    """Recall for one provider. A failure here recalls nothing, and never stops a turn."""
+    """Recall for one provider. A failure here recalls nothing, and never stops a turn.
+
+    Hosts drop providers without a word: the thread, and what it reads, ends by itself when nothing is asked for.
+    """
 
     def __init__(
         self, home: Home, world: World, config: Config, session: str, reader: Reader | None = None
     ) -> None:
-        self._world, self._config = world, config
-        self._lookup = _Lookup(home, world, session, reader)
-        self._prefetch = Prefetch(self._lookup)
-        self._prepared_for: frozenset[str] = frozenset()
+        self._home, self._world, self._config, self._reader = home, world, config, reader
+        self._prefetch = Prefetch(self._look_up, idle=self._rest)
         self._turn = 0
-        # Hosts drop providers without a word, and the thread knows only the lookup: so it ends with us.
-        weakref.finalize(self, _end, self._prefetch, self._lookup, 0.0)
+        self._bundle: Memory | None = None
+        self._index: Index | None = None
+        self._shown: dict[str, Entries] = {}
+        """The entries in each of the last answers."""
+        self.switch(session)
 
     def prefetch(self, query: str) -> str:
         """Return what is worth knowing for this turn, within the budget; nothing where only tools recall.
@@ -62,7 +65,7 @@ class Prefetcher:
 
     def entries_in(self, text: str) -> Entries:
         """The entries of an answer, for the record of what a session saw."""
-        return self._lookup.shown.get(text, ())
+        return self._shown.get(text, ())
 
     def after_turn(self, query: str) -> None:
         """A turn is over and committed: bring the index up, and have ready what the next may need."""
@@ -71,35 +74,22 @@ class Prefetcher:
 
     def switch(self, session: str) -> None:
         """Another session, or a prompt that was rebuilt."""
-        self._lookup.switch(session)
+        self._session = session
+        # The host freezes its files into the prompt when a session begins: what is in them is known.
+        self._block = b"\n".join(map(self._home.memory_file, NAMES.values())).decode("utf-8", "replace")
         self._prefetch.forget()
-        self._prepared_for = frozenset()
+        self._prepared_for: frozenset[str] = frozenset()
 
     def close(self) -> None:
-        _end(self._prefetch, self._lookup, 0.1)
+        self._prefetch.close()
 
     def _prepare(self, words: frozenset[str], query: str) -> None:
         self._prepared_for = words
         self._prefetch.after_turn(self._turn, query)
 
+    # On the thread that prefetches
 
-class _Lookup:
-    """Looks up what a turn may need, on the thread that prefetches."""
-
-    def __init__(self, home: Home, world: World, session: str, reader: Reader | None) -> None:
-        self._home, self._world, self._reader = home, world, reader
-        self._bundle: Memory | None = None
-        self._index: Index | None = None
-        self.shown: dict[str, Entries] = {}
-        """The entries in each of the last answers."""
-        self.switch(session)
-
-    def switch(self, session: str) -> None:
-        self._session = session
-        # The host freezes its files into the prompt when a session begins: what is in them is known.
-        self._block = b"\n".join(map(self._home.memory_file, NAMES.values())).decode("utf-8", "replace")
-
-    def __call__(self, query: str) -> str:
+    def _look_up(self, query: str) -> str:
         from gitmem.memory.find.context import context
 
         if self._bundle is None:
@@ -107,11 +97,11 @@ class _Lookup:
         self._index = self._bundle.index.current()
         block = "\n".join([self._block, *self._edited_out(self._bundle)])
         found = context(self._bundle, query, session=self._session, block=block, reader=self._reader)
-        last = dict(list(self.shown.items())[-3:])
-        self.shown = {**last, found.lines: [(one.path, one.key) for one in found.shown]}
+        last = dict(list(self._shown.items())[-3:])
+        self._shown = {**last, found.lines: [(one.path, one.key) for one in found.shown]}
         return found.lines
 
-    def close(self) -> None:
+    def _rest(self) -> None:
         if self._index is not None:
             self._index.database.close()
         if self._bundle is not None:
@@ -127,13 +117,6 @@ class _Lookup:
                 now = parse(self._home.memory_file(name), name)
                 found += [text for text in parse(agreed.encode(), name) if text not in now]
         return found
-
-
-def _end(prefetch: Prefetch, lookup: _Lookup, patience: float) -> None:
-    """Let the thread end, and give back the files that it reads, unless it is in the middle of a lookup."""
-    prefetch.close()
-    if prefetch.settle(patience):
-        lookup.close()
 
 
 def _words(query: str, now: datetime) -> frozenset[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` itself would be a good part of what a start costs
 
@@ -37,46 +36,18 @@ class Lines:
     """The lines of a descriptor. The last one may lack its end."""
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._pieces: list[bytes] = []
-        self._ready: list[bytes] = []
-        self._size = 0
-        self._is_skipping = False
-        self.ended = False
+        self._file = open(descriptor, "rb", closefd=False)  # noqa: SIM115 (it is the caller's)
 
     def next(self) -> bytes | None:
-        """Give the next line; None at the end."""
-        while not self._ready:
-            if self.ended:
-                return None
-            self._take(os.read(self._descriptor, _CHUNK))
-        return self._ready.pop(0)
-
-    def _take(self, data: bytes) -> None:
-        if not data:
-            self.ended = True
-            rest = b"".join(self._pieces)
-            self._ready += [rest] if rest.strip() else []
-            return
-        first, *more = data.split(b"\n")
-        self._add(first)
-        for line in more:
-            whole, self._pieces, self._size = b"".join(self._pieces), [], 0
-            if self._is_skipping:
-                self._is_skipping = False
-            elif whole.strip():
-                self._ready.append(whole)
-            self._add(line)
-
-    def _add(self, piece: bytes) -> None:
-        if self._is_skipping:
-            return
-        self._size += len(piece)
-        if self._size > _LONGEST_LINE:
-            self._pieces, self._size, self._is_skipping = [], 0, True
-            self._ready.append(TOO_LONG)
-            return
-        self._pieces.append(piece)
+        """Give the next line that says something, or `TOO_LONG` in the place of one; None at the end."""
+        while line := self._file.readline(_LONGEST_LINE + 1):
+            if len(line) > _LONGEST_LINE:
+                while line and not line.endswith(b"\n"):
+                    line = self._file.readline(_CHUNK)
+                return TOO_LONG
+            if line.strip():
+                return line
+        return None
 
 
 def parsed(line: bytes) -> Any:

@@ -5,9 +5,11 @@ Buys "warm `prefetch()` / cold" and "`prefetch`, warm": a turn reads what is the
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import TimeoutError as StillRunning
 from typing import TYPE_CHECKING
+
+from gitmem.memory.worker import Worker
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -27,89 +29,61 @@ def recalls(config: Config, turn: int | None = None) -> bool:
 class Prefetch:
     """One background thread, which only ever works on the newest query. Nothing here blocks or raises.
 
-    Results carry the turn they were made after; one that is older than twice the cadence is dropped. A failure
-    recalls nothing and is kept in `last_error` for who asks.
+    Results carry the turn they were made after; one that is older than twice the cadence is dropped. A failure recalls
+    nothing and is kept in `last_error` for who asks. `idle` gives back what a lookup holds open, on the same thread.
     """
 
-    def __init__(self, recall: Recaller, *, cadence: int = 1) -> None:
-        self._recall = recall
-        self._cadence = cadence
-        self._changed = threading.Condition()
+    def __init__(
+        self, recall: Recaller, *, cadence: int = 1, idle: Callable[[], None] = lambda: None
+    ) -> None:
+        self._recall, self._cadence, self._idle = recall, cadence, idle
+        self._worker = Worker(failed=lambda _: None, idle=idle)
         self._wanted: tuple[int, str] | None = None
         self._ready: tuple[int, str] | None = None
-        self._working = False
         self._closed = False
-        self._thread: threading.Thread | None = None
         self.last_error = ""
 
     def after_turn(self, turn: int, query: str) -> None:
         """A turn is over: look up what the next may need. A lookup that has not begun gives way to this."""
-        if self._cadence <= 0 or turn % self._cadence or not query.strip():
-            return
-        with self._changed:
-            if self._closed:
-                return
-            self._wanted = (turn, query)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="gitmem-prefetch", daemon=True)
-                try:
-                    self._thread.start()
-                except RuntimeError:  # the interpreter is about to end
-                    self._thread, self._closed = None, True
-            self._changed.notify_all()
+        if self._cadence > 0 and turn % self._cadence == 0 and query.strip() and not self._closed:
+            self._wanted = turn, query
+            self._worker.soon("recall", self._look_up)
 
     def ready(self, turn: int) -> str | None:
         """Return what was prefetched and is fresh enough for this turn; None where there is nothing such."""
-        with self._changed:
-            if self._ready is None:
-                return None
-            made, text = self._ready
-            if turn - made > 2 * max(1, self._cadence):
-                self._ready = None
-                return None
-            return text
+        made, text = self._ready or (0, None)
+        return text if turn - made <= 2 * max(1, self._cadence) else None
 
     def __call__(self, turn: int, query: str) -> str:
         """Return what is known for this turn: at once if it was prefetched, else looked up now."""
         found = self.ready(turn)
-        if found is not None:
-            return found
-        text = self._safely(query)
-        with self._changed:
-            self._ready = (turn, text)
-        return text
+        if found is None:
+            found = self._safely(query)
+            self._ready = turn, found
+        return found
 
     def settle(self, timeout: float) -> bool:
         """Wait until nothing is under way; False where that takes longer."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._wanted is None and not self._working, timeout)
+        try:
+            self._worker.submit(lambda: None).result(timeout)
+        except StillRunning:
+            return False
+        return True
 
     def forget(self) -> None:
         """Drop what was prefetched: the session is another one now."""
-        with self._changed:
-            self._wanted = self._ready = None
+        self._wanted = self._ready = None
 
     def close(self) -> None:
-        """End the thread; a lookup under way is not waited for."""
-        with self._changed:
-            self._closed = True
-            self._wanted = None
-            self._changed.notify_all()
+        """Give back what is open; a lookup under way is not waited for."""
+        self._closed, self._wanted = True, None
+        self._worker.do(self._idle)
 
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._wanted is not None or self._closed)
-                if self._wanted is None:
-                    return
-                (turn, query), self._wanted = self._wanted, None
-                self._working = True
-            text = self._safely(query)
-            with self._changed:
-                self._working = False
-                if not self._closed:
-                    self._ready = (turn, text)
-                self._changed.notify_all()
+    def _look_up(self) -> None:
+        wanted, self._wanted = self._wanted, None
+        if wanted is not None:
+            text = self._safely(wanted[1])
+            self._ready = None if self._closed else (wanted[0], text)
 
     def _safely(self, query: str) -> str:
         try:
