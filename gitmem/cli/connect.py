@@ -44,6 +44,11 @@ def connect(
     gitmem connect ~/.claude/skills
     """
     kind = _kind(agent, dry_run=dry_run, allow_undo=allow_undo, home=home, profile=profile)
+    if kind != "hermes" and not dry_run:
+        from gitmem.memory.opening import create_first
+
+        if root := create_first(app.world, app.chosen):
+            app.out.line("Created a memory in ", bold(root), ".")
     if kind == "directory":
         from gitmem.memory.mirror.links import Links
 

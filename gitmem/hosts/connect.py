@@ -131,7 +131,8 @@ PROFILES = {one.name: one for one in _MCP}
 def command(world: World, bundle: str, *, allow_undo: bool = False) -> list[str]:
     """Return the words that start a server: the gitmem that runs here, by its path; an agent may have another $PATH."""
     found = shutil.which("gitmem", path=world.env.get("PATH", os.defpath))
-    start = [os.path.abspath(found)] if found else [sys.executable, "-m", "gitmem"]
+    # -P: agents start it in the directory they work in, which may hold a module of any name.
+    start = [os.path.abspath(found)] if found else [sys.executable, "-P", "-m", "gitmem"]
     return [*start, *(["-C", bundle] if bundle else []), "mcp", *(["--allow-undo"] if allow_undo else [])]
 
 

@@ -163,7 +163,7 @@ def trust(world: World, root: str) -> None:
     """Take a memory that others made, or that was moved, for the user's own."""
     from gitmem.memory.upkeep.create import create
 
-    create(world, root, config=config_for(world), python=sys.executable)
+    create(world, root, config=by_caller(config_for(world), world), python=sys.executable)
     enlist(world, root)
 
 
@@ -203,6 +203,19 @@ def place_for(world: World, given: str) -> str:
             f"{root} is not a place of yours alone.", hint="Name a directory: `gitmem init DIR`."
         )
     return root
+
+
+def create_first(world: World, chosen: str) -> str:
+    """Make the user's own memory where no command would find one; gives its place, or nothing where there is one."""
+    try:
+        find_root(world, chosen)
+    except BundleNotFound:
+        root = place_for(world, "")
+        if chosen or world.agent or os.path.lexists(root):
+            raise
+        trust(world, root)
+        return root
+    return ""
 
 
 def project_memory(world: World) -> str:

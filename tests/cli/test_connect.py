@@ -37,3 +37,20 @@ def test_the_commands(mem: Cli) -> None:
     assert "gitmem connect hermes" in mem.fails("hermes", "install", code=2)
     path.write_text("model = [")
     assert "config.toml" in mem.fails("connect", "codex")
+
+
+def test_without_a_memory_one_is_created(gitmem: Cli) -> None:
+    """The first command of a user may be this one; a wrong word, a try, an agent and -C create nothing."""
+    config = gitmem.home / "codex" / "config.toml"
+    gitmem.env["CODEX_HOME"] = str(config.parent)
+    gitmem.run("connect", "codex", "--dry-run")
+    gitmem.fails("connect", "emacs", code=2)
+    gitmem.fails("-C", str(gitmem.home / "no"), "connect", "codex")
+    gitmem.env["CODEX_SANDBOX"] = "x"
+    gitmem.fails("connect", "codex")
+    del gitmem.env["CODEX_SANDBOX"]
+    assert [] == list(gitmem.home.iterdir())
+    assert f"Created a memory in {gitmem.home}/.gitmem." in gitmem("connect", "codex").out
+    assert f"{gitmem.home}/.gitmem" in config.read_text()
+    assert "Created" not in gitmem("connect", "codex").out
+    assert "init: memory of ada" in gitmem("log", "--commits").out

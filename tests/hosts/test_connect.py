@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -145,10 +146,15 @@ def test_a_file_that_somebody_changes_meanwhile(
 
 
 def test_the_words(tmp_path: Path) -> None:
-    """The gitmem of this $PATH by its whole name, or this Python."""
+    """The gitmem of this $PATH by its whole name, or this Python, which imports nothing from where an agent works."""
     program = tmp_path / "gitmem"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     found = World({"PATH": str(tmp_path)})
     assert [str(program), "-C", "/mem", "mcp", "--allow-undo"] == command(found, "/mem", allow_undo=True)
-    assert ["-m", "gitmem", "mcp"] == command(World({"PATH": "/nowhere"}), "")[1:]
+    words = command(World({"PATH": "/nowhere"}), "")
+    assert ["-P", "-m", "gitmem", "mcp"] == words[1:]
+    (tmp_path / "work" / "gitmem").mkdir(parents=True)
+    (tmp_path / "work" / "gitmem" / "__main__.py").write_text("print('not ours')")
+    started = subprocess.run([*words, "--help"], cwd=tmp_path / "work", capture_output=True, check=True)
+    assert b"not ours" not in started.stdout
