@@ -31,7 +31,7 @@ from gitmem.config import Config
 from gitmem.git.git_directory import open_repository
 from gitmem.git.message import Message
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import redacted as take_out
 from gitmem.memory.memory import Memory

@@ -207,7 +207,7 @@ def add(app: App, name: str, url: str, mode: Any, shared: bool, yes: bool) -> No
     Remotes(bundle.repository).save(wanted)
     app.answer(wanted, f"{name}: {shown_url(url)} ({wanted.mode})")
     if wanted.pushes and not wanted.consent:
-        app.out.line(yellow(f"Nothing will be sent yet: run `gitmem remote add {name} URL --yes` to agree."))
+        app.out.line(yellow(f"Nothing will be sent yet: run `{wanted.agreeing}` to agree."))
 
 
 @command(of=remote, name="list")

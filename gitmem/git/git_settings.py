@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Literal, NamedTuple
 from gitmem.errors import BundleUnusable, InvalidContent, UnknownRevision
 from gitmem.files import disk_error, read_file
 from gitmem.git import git_program
-from gitmem.git.remote_address import check_url
+from gitmem.git.remote_address import check_url, shown_url
 from gitmem.git.repository import Repository
 from gitmem.world import World
 
@@ -163,6 +164,12 @@ class Remote:
     consent: bool = False
     shared: bool = False
     """Whether others write to it: entries from there are unconfirmed here."""
+
+    @property
+    def agreeing(self) -> str:
+        """The command by which a person agrees to it as it is; a login is left out of the address."""
+        options = ["--push-only"] * (self.mode == "push-only") + ["--shared"] * self.shared
+        return shlex.join(["gitmem", "remote", "add", self.name, shown_url(self.url), *options, "--yes"])
 
     @property
     def pulls(self) -> bool:

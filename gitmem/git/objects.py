@@ -257,8 +257,23 @@ _HEADS = {
 }
 
 
+MAX_COMMIT_BYTES = 1024 * 1024
+"""Of a commit or tag from elsewhere: every walk over the history reads it."""
+
+
+def refuse_large(oid: Oid, kind: bytes, size: int) -> None:
+    """Raise RefusedFetch for a commit or tag that is too large to be read again and again."""
+    if kind != b"blob" and kind != b"tree" and size > MAX_COMMIT_BYTES:
+        raise RefusedFetch(
+            f"The remote sends a {kind.decode()} of {size >> 20} MB ({oid[:12]}): at most "
+            f"{MAX_COMMIT_BYTES >> 20} MB are taken.",
+            hint="Shorten its message where it was written.",
+        )
+
+
 def check_strictly(oid: Oid, kind: bytes, raw: bytes) -> None:
     """Nothing for a commit or tag that git would take; else RefusedFetch."""
+    refuse_large(oid, kind, len(raw))
     head = _HEADS.get(kind)
     if head is None:
         raise RefusedFetch(f"The remote sends a {kind.decode()} as {oid[:12]}, where a commit belongs.")

@@ -22,6 +22,7 @@ from gitmem.git.objects import (
     object_id,
     parse_commit,
     parse_tag,
+    refuse_large,
 )
 from gitmem.git.pack_reader import Pack
 
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 _CACHED_TREES = 2048
 _CACHED_ENTRIES = 250_000
 """Of all trees together: a directory of thousands of files is there once for each commit that changed it."""
-_CACHED_COMMITS = 8192
+_CACHED_COMMITS = 16 * 1024 * 1024
+_COMMIT = 1024
+"""Bytes of all commits together, and of each beside its message, which may be of any length."""
 # Buys "flush of 50 at 10,000 files": it reads the writer's part and log.md, which the last ones wrote.
 _COMMITS_REMEMBERED = 4
 _SMALL = 64 * 1024
@@ -55,6 +58,7 @@ class ObjectStore:
         self._trees: dict[Oid, Directory] = {}
         self._entries = 0
         self._commits: dict[Oid, Commit] = {}
+        self._commits_size = 0
         self.lender: ObjectStore | None = None
         """The store that a throw-away repository borrows from."""
         self._written: deque[dict[Oid, bytes]] = deque(maxlen=_COMMITS_REMEMBERED)
@@ -188,14 +192,26 @@ class ObjectStore:
     def commit(self, oid: Oid) -> Commit:
         known = self._commits.get(oid)
         if known is None:
-            if len(self._commits) >= _CACHED_COMMITS:
-                self._commits = {}
-            known = self._commits[oid] = parse_commit(oid, self._typed(oid, b"commit"))
+            self._refuse_large(oid)
+            known = parse_commit(oid, self._typed(oid, b"commit"))
+            self._keep(known)
         return known
+
+    def _keep(self, commit: Commit) -> None:
+        size = _COMMIT + len(commit.message)
+        self._commits_size += size
+        if self._commits_size > _CACHED_COMMITS:
+            self._commits, self._commits_size = {}, size
+        self._commits[commit.oid] = commit
+
+    def _refuse_large(self, oid: Oid) -> None:
+        """Raise RefusedFetch for what arrives and cannot be read at an acceptable cost, before it is read."""
+        if self.lender is not None:
+            refuse_large(oid, *self.measure(oid))
 
     def remember_commit(self, commit: Commit, objects: Sequence[GitObject] = ()) -> None:
         """The commit just made is the one asked for next, and its small files are read again by the next."""
-        self._commits[commit.oid] = commit
+        self._keep(commit)
         small = [each for each in objects if each.type == b"blob" and len(each.content) <= _SMALL]
         self._written.appendleft({each.oid: each.content for each in small[:_FEW]})
 
@@ -207,6 +223,7 @@ class ObjectStore:
         """The commit that an object stands for, and the tag on the way."""
         tag: Tag | None = None
         for _ in range(10):  # a tag may name a tag; deeper nesting is never meant
+            self._refuse_large(oid)
             kind, content = self.read(oid)
             if kind == b"commit":
                 return oid, tag

@@ -63,6 +63,7 @@ def opened(path: str) -> Iterator[OtherDatabase]:
     try:
         with _translated(path):
             sql.execute("PRAGMA query_only = ON")
+            sql.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
             sql.execute("SELECT count(*) FROM sqlite_master").fetchone()
         yield OtherDatabase(sql, path)
     finally:

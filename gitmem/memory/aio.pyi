@@ -1,6 +1,7 @@
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, Unpack
 
+from gitmem.memory.capture.session_page import SessionOptions
 from gitmem.memory.memory import Memory
 from gitmem.memory.session import Session
 
@@ -23,20 +24,7 @@ class AsyncMemory:
     def __init__(self, memory: Memory) -> None: ...
     @property
     def warnings(self) -> list[str]: ...
-    def session(
-        self,
-        session: str = "",
-        *,
-        agent: str = "",
-        model: str = "",
-        platform: str = "",
-        source: str = "",
-        parent: str = "",
-        title: str = "",
-        user: str = "",
-        chat: str = "",
-        chat_type: str = "",
-    ) -> Session: ...
+    def session(self, session: str = "", **about: Unpack[SessionOptions]) -> Session: ...
     close = _Verb(Memory.close)
     remember = _Verb(Memory.remember)
     replace = _Verb(Memory.replace)

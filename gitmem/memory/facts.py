@@ -12,6 +12,7 @@ from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.ledger import Ledger
 from gitmem.memory.gate.marks import is_unconfirmed, source_in
 from gitmem.okf.entries import DELIMITER, entry_hash
+from gitmem.okf.plain import Printed
 from gitmem.okf.timestamps import parse
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Printed):
     """The list of `gitmem facts`."""
 
     stores: tuple[Store, ...]

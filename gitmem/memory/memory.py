@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from gitmem.memory.lifetime import OpenBundle
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.index.readers import Reader
+    from gitmem.memory.capture.session_page import SessionOptions
     from gitmem.memory.capture.sessions import Sessions
     from gitmem.memory.curated.store import Answer, CuratedStore, Target
     from gitmem.memory.erase.eraser import Erased
@@ -150,27 +151,11 @@ class Memory(OpenBundle):
 
         return freeze(self, revision=_date(as_of)).text
 
-    def session(
-        self,
-        session: str = "",
-        *,
-        agent: str = "",
-        model: str = "",
-        platform: str = "",
-        source: str = "",
-        parent: str = "",
-        title: str = "",
-        user: str = "",
-        chat: str = "",
-        chat_type: str = "",
-    ) -> Session:
+    def session(self, session: str = "", **about: Unpack[SessionOptions]) -> Session:
         """A session to record in: enter it by `with` or `async with`, or call its start() and end()."""
         from gitmem.memory.session import Session
 
-        about = {"agent": agent, "model": model, "platform": platform, "source": source, "parent": parent}
-        about |= {"title": title, "user": user, "chat": chat, "chat_type": chat_type}
-        known: dict[str, Any] = {name: value for name, value in about.items() if value}
-        return Session(self, session, **known)
+        return Session(self, session, **about)
 
     def session_named(self, session: str = "") -> str:
         """The session that is meant: the one named, $GITMEM_SESSION's, or the one that is open on this machine."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal
 
 from gitmem.okf.entries import turns_of
-
-if TYPE_CHECKING:
-    from gitmem.config import Config
 
 Trigger = Literal[
     "session-end", "buffer-max", "plan-complete", "explicit", "pre-compress", "turn", "shutdown", ""
@@ -93,46 +90,3 @@ def _place(source: str) -> str:
     """A URL without its scheme, and anything else as it is."""
     scheme, mark, rest = source.partition("://")
     return (rest if mark and scheme.isalnum() else source).rstrip("/")
-
-
-class SessionIdentity(Protocol):
-    """Facts about a session that belong to the origin of a change."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def parent(self) -> str: ...
-    @property
-    def agent(self) -> str: ...
-    @property
-    def platform(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def user(self) -> str: ...
-    @property
-    def chat(self) -> str: ...
-    @property
-    def chat_type(self) -> str: ...
-
-
-def origin_of(config: Config, session: SessionIdentity) -> Origin:
-    """The origin of what a session writes."""
-    return Origin(
-        session=session.id,
-        parent_session=session.parent,
-        agent=session.agent or config.agent_id,
-        machine=config.machine,
-        platform=session.platform,
-        model=session.model,
-        user=page_of(config, session),
-    )
-
-
-def page_of(config: Config, session: SessionIdentity) -> str:
-    """The page of the user of a session; empty where one person has the memory, or a team wants one profile."""
-    from gitmem.index.readers import Reader
-
-    if config.users == "shared":
-        return ""
-    return Reader(session.platform, session.user, session.chat, session.chat_type).page

@@ -17,6 +17,7 @@ from gitmem.notices import Notice
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.pages import LogLine
+from gitmem.okf.plain import Printed
 from gitmem.okf.short_ids import ambiguous
 from gitmem.version import __version__
 
@@ -41,7 +42,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Printed):
     """A plan as the bundle has it. Progress is what its steps say, not a counter."""
 
     path: str

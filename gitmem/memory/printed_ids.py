@@ -13,6 +13,7 @@ from gitmem.memory import review
 from gitmem.memory.find.links import backlinks_of, links_of
 from gitmem.memory.ids import event_meant
 from gitmem.okf.files import open_file
+from gitmem.okf.plain import Printed
 from gitmem.okf.short_ids import bounds, looks_like_id
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSession:
+class ShownSession(Printed):
     """A session with its commits, and what it changed."""
 
     state: SessionState
@@ -43,7 +44,7 @@ class ShownSession:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownEntry:
+class ShownEntry(Printed):
     """An entry of the curated store, with who gave it its words."""
 
     path: str
@@ -51,7 +52,7 @@ class ShownEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSnapshot:
+class ShownSnapshot(Printed):
     """A snapshot, and what changed since."""
 
     snapshot: Snapshot
@@ -59,7 +60,7 @@ class ShownSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownFile:
+class ShownFile(Printed):
     """A file as it was at a commit; a page of the present memory with its links."""
 
     path: str
@@ -86,7 +87,7 @@ class ShownFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDirectory:
+class ShownDirectory(Printed):
     """A directory as it was at a commit."""
 
     path: str

@@ -33,6 +33,7 @@ from gitmem.okf.entries import Entry, EntryKey, entry_hash
 from gitmem.okf.events import Event
 from gitmem.okf.files import open_file
 from gitmem.okf.layout import find_session
+from gitmem.okf.plain import Printed
 from gitmem.okf.skills import stored
 from gitmem.okf.validate import who_obeys
 
@@ -52,7 +53,7 @@ _NAMES: dict[Kind, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Printed):
     """One thing for a person to look at: what it is, its text, where it belongs, and why it waits."""
 
     id: str

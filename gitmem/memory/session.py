@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
 
 from gitmem.errors import GitMemError, UnknownRevision, UsageError
 from gitmem.index.records import UNDONE
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.capture.session_page import find_page
+from gitmem.memory.capture.session_page import SessionInfo, SessionOptions, find_page
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.capture.transcripts import cut, transcripts_of
 from gitmem.memory.conversation import Call, Conversation, Turn, clean, clean_text, messages_in
@@ -23,7 +22,7 @@ from gitmem.memory.find.entry_names import entry_names
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.evidence import SessionEvidence
 from gitmem.memory.gate.holding import look_again
-from gitmem.memory.origin import Origin, Trigger, origin_of, page_of
+from gitmem.memory.origin import Origin, Trigger
 from gitmem.notices import Notice
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.events import Event
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 Soon = Callable[[Trigger], object]
 _DELEGATION_LIMIT = 4_000
 _MOST_OF_IT = 0.5
-_READER = ("platform", "user", "chat", "chat_type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class Session:
         reader: Reader | None = None,
         flush_soon: Soon | None = None,
         by_rules: bool = False,
-        **known: str,
+        **known: Unpack[SessionOptions],
     ) -> None:
         """A `SessionInfo` is a host's own session: it has a page when something of it is committed.
 
@@ -81,7 +79,7 @@ class Session:
         self._has_page = self._about is None
         self._named = session if isinstance(session, str) else session.id
         if reader is not None:  # the reader is who talks, unless the host says more
-            known = {name: getattr(reader, name) for name in _READER if getattr(reader, name)} | known
+            known = {**asdict(reader), **known}  # type: ignore[typeddict-item]
         self._known = known
         self._flush_soon = flush_soon
         self._buffer: HotMemoryBuffer | None = None
@@ -502,7 +500,7 @@ class Session:
     def origin(self, *, reason: str = "", source: str = "", turn: str = "") -> Origin:
         """Return where a change of this session comes from: `turn`, or the one under way."""
         self._bundle.part(SessionEvidence).listen(self.id)
-        base = origin_of(self._bundle.config, self.about)
+        base = self.about.origin(self._bundle.config)
         return replace(base, turn=turn or self.turn, reason=redacted(reason), source=redacted(source))
 
     def flush(self, trigger: Trigger = "explicit", *, everything: bool | None = None) -> list[Event]:
@@ -543,7 +541,7 @@ class Session:
     @property
     def page(self) -> str:
         """The page of the user whom this session talks to; empty where one person has the memory."""
-        return page_of(self._bundle.config, self._about) if self._about is not None else ""
+        return self._about.user_page(self._bundle.config) if self._about is not None else ""
 
     def prompt_block(self) -> str:
         """The prompt block, frozen until the session ends or compresses; the session records which it was."""

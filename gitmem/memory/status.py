@@ -21,6 +21,7 @@ from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.learned import Learned, learned
+from gitmem.okf.plain import Printed
 
 _NEWEST = 50
 """Commits among which a hand edit that took most of a store is news."""
@@ -60,7 +61,7 @@ class PendingEdit:
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Printed):
     """The first screen of a memory."""
 
     bundle: str

@@ -153,19 +153,23 @@ def reasons(path: str, mode: int, data: bytes, *, limit: int) -> list[str]:
     return found
 
 
+def largest(path: str) -> int:
+    """Bytes of a file of entries that can be read back."""
+    return MAX_STORE_BYTES if layout.default_type(path) == layout.CURATED_MEMORY else MAX_CONCEPT_BYTES
+
+
 def too_large(path: str, data: bytes) -> str:
     """Why a § file is larger than one can be read back, with its largest entry; empty for any other file."""
-    kind = layout.default_type(path)
-    limit = MAX_STORE_BYTES if kind == layout.CURATED_MEMORY else MAX_CONCEPT_BYTES
-    if kind not in CURATED_TYPES or len(data) <= limit:
+    limit = largest(path)
+    if layout.default_type(path) not in CURATED_TYPES or len(data) <= limit:
         return ""
     text = data.decode("utf-8", "replace")
     body = text.partition("\n---\n")[2] if text.startswith("---\n") else text
-    largest = max(body.split(DELIMITER), key=len)
-    said = shortened(" ".join(largest[:1_000].split()), 60)
+    longest = max(body.split(DELIMITER), key=len)
+    said = shortened(longest[:1_000], 60)
     return (
         f"It has {len(data) >> 10:,} KB, and at most {limit >> 10:,} can be read back. "
-        f"Its largest entry has {len(largest):,} characters: {said!r}."
+        f"Its largest entry has {len(longest):,} characters: {said!r}."
     )
 
 

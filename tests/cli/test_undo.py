@@ -93,6 +93,8 @@ def test_undo_takes_back_the_last_change(restored: Cli) -> None:
     assert listed[1].split()[0] == "restore:"
     assert "- oops" in restored("undo").out
     assert "+ oops" in restored("redo").out
+    listed = [line.split()[3] for line in restored("undo", "--list").out.splitlines()]
+    assert ["redo:", "restore:"] == listed[:2]  # what an undo took back and a redo returned is one change
     both = restored("undo", "-n", "2").out
     assert ("- oops" in both, "+ Deploys happen on Sundays" in both) == (True, True)
 

@@ -32,7 +32,7 @@ from gitmem.config import Config
 from gitmem.errors import GitMemError
 from gitmem.memory.capture.abandoned import pending_count
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle

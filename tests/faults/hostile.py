@@ -182,6 +182,10 @@ def _huge_blob(hub: Hub) -> None:
     hub.commit_with(("100644", b"huge.bin", hub.blob(b"\0" * (40 << 20))))
 
 
+def _huge_message(hub: Hub) -> None:
+    hub.commit(hub.tree(hub.listing()), message=b"memory: " + b"a" * (40 << 20))
+
+
 def _blob_as_tree(hub: Hub) -> None:
     hub.commit_with(("40000", b"fake", hub.blob(GOOD)))
 
@@ -223,6 +227,7 @@ KINDS: list[Kind] = [
     Kind("deep-directories", _deep),
     Kind("tree-bomb", _tree_bomb),
     Kind("huge-blob", _huge_blob),
+    Kind("huge-message", _huge_message),
     Kind("blob-as-tree", _blob_as_tree),
     Kind("tree-as-blob", _tree_as_blob),
     Kind("missing-blob", _missing_blob),

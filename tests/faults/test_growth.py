@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from gitmem.errors import InvalidContent, RefusedFetch
 from gitmem.git import commit_graph
 from gitmem.git.commit_graph import merge_bases
 from gitmem.git.message import Message
-from gitmem.git.objects import Oid, render_commit
+from gitmem.git.objects import Oid, render_commit, render_tag
 from gitmem.git.refs import SNAPSHOTS
 from gitmem.git.repository import Repository
+from gitmem.git.transport import throw_away
 from gitmem.index.marking import matches
 from gitmem.index.query import parse
 from gitmem.memory.exchange.from_folder import _WIKILINK
@@ -165,3 +167,40 @@ def test_looking_at_a_fetch_has_an_end(repository: Repository) -> None:
     assert inspect.check_incoming(repository, tip, [tip], None).commits
     with pytest.raises(RefusedFetch, match="seconds of processor time"):
         inspect.check_incoming(repository, tip, [tip], None, patience=-1)
+
+
+def test_a_huge_commit_or_tag_is_refused_before_it_is_read(repository: Repository) -> None:
+    """A message of 64 MB is a pack of 64 KB: its size is known before its text is in memory."""
+    saved(repository, {"a.md": b"1\n"})
+    tip = repository.store.commit(tip_of(repository))
+    text = "a" * (64 << 20)
+    commit = render_commit(tip.tree, [tip.oid], WHO, WHO, text)
+    tag = render_tag(tip.oid, "snapshot/x", WHO, text)
+    with throw_away(repository, []) as made, made.opened() as room:
+        room.store.write([commit, tag])
+        tracemalloc.start()
+        try:
+            with pytest.raises(RefusedFetch, match="a commit of 64 MB"):
+                commit_graph.only_in(room, commit.oid, tip.oid)
+            with pytest.raises(RefusedFetch, match="a tag of 64 MB"):
+                inspect.check_snapshots(room, tip.oid, {"x": tag.oid})
+            assert tracemalloc.get_traced_memory()[1] < 8 << 20
+        finally:
+            tracemalloc.stop()
+
+
+def test_commits_that_were_read_are_kept_up_to_a_size(repository: Repository) -> None:
+    """A walk over many long messages does not fill the memory."""
+    saved(repository, {"a.md": b"1\n"})
+    tree, parent = repository.store.commit(tip_of(repository)).tree, tip_of(repository)
+    made = []
+    for number in range(40):
+        made.append(render_commit(tree, [parent], WHO, WHO, f"{number}\n" + "a" * 1_000_000))
+        parent = made[-1].oid
+    repository.store.write(made)
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in commit_graph.walk(repository, parent)) == 41
+        assert tracemalloc.get_traced_memory()[0] < 24 << 20
+    finally:
+        tracemalloc.stop()

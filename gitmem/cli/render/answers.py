@@ -220,7 +220,7 @@ def tell_skill_write(app: App, done: SkillWrite) -> None:
 
 
 @renders("SkillView")
-def tell_skill(app: App, found: SkillView, *, file: str) -> None:
+def tell_skill(app: App, found: SkillView, *, file: str = "") -> None:
     """A skill or one of its files, with the names of the others."""
     app.out.paged()
     if found.is_text:
@@ -237,8 +237,9 @@ def tell_remote(app: App, one: Remote) -> None:
     """A remote on one line."""
     from gitmem.git.remote_address import shown_url
 
+    shared = ", shared" if one.shared else ""
     agreed = "" if one.consent or not one.pushes else ", you have not allowed sending yet"
-    app.out.block(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{agreed})"))
+    app.out.block(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{shared}{agreed})"))
 
 
 @renders("Steps")

@@ -48,7 +48,7 @@ def tell_found(
 ) -> None:
     """Hits, the best first; where there are none, what was looked for."""
     if not found.hits:
-        app.out.line(_nothing(found, query, wanted))
+        app.out.line(_nothing(found, query or found.query.text, wanted))
         return
     app.out.paged()
     for number, hit in enumerate(found.hits):
@@ -118,7 +118,7 @@ def _nothing(found: Found, query: str, wanted: Mapping[str, Any]) -> str:
         for value in ((given,) if isinstance(given, str) else given)
         if value
     ]
-    asked += ["--removed"] if wanted["removed"] else []
+    asked += ["--removed"] if wanted.get("removed") else []
     where = f" with {' '.join(asked)}" if asked else ""
     shown = query if len(query) <= 80 else query[:79] + "…"
     return f"Nothing found for {shown!r}{where}." if query.strip() else f"Nothing found{where}."

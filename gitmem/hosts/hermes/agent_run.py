@@ -23,7 +23,7 @@ from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
 from gitmem.hosts.tools import calls
 from gitmem.hosts.tools.table import HERMES_PREFIX, offered
 from gitmem.memory import review
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.conversation import Call, messages_in
 from gitmem.memory.mirror.sections import PATIENCE

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitmem.config import Config
     from gitmem.hosts.hermes.home import Home
     from gitmem.index.readers import Reader
-    from gitmem.memory.capture.recorder import SessionInfo
+    from gitmem.memory.capture.session_page import SessionInfo
     from gitmem.memory.memory import Memory
 
 # Discovery imports this at every `hermes memory status`: what opens a bundle is imported where it is used.
@@ -77,8 +77,8 @@ def stored_messages(home: Home, session: str) -> list[dict[str, Any]] | None:
 def session_info(config: Config, session_id: str, given: Mapping[str, Any]) -> SessionInfo:
     """The session that a host begins, with its user and chat."""
     from gitmem.index.readers import stored_name
-    from gitmem.memory.capture.recorder import SessionInfo
     from gitmem.memory.capture.recovery import HOST
+    from gitmem.memory.capture.session_page import SessionInfo
     from gitmem.memory.capture.transcripts import transcripts_of
 
     def known(name: str) -> str:

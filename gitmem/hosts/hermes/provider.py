@@ -85,7 +85,6 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         from gitmem.hosts.hermes.prefetcher import Prefetcher
         from gitmem.hosts.hermes.prompt import HostRead, system_prompt
         from gitmem.memory.curated.prompt_block import about_user, unconfirmed
-        from gitmem.memory.origin import page_of
         from gitmem.memory.review import at_a_glance
 
         world = real_world().with_hermes_home(home.path)
@@ -101,7 +100,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         since = brief(bundle, last_seen(bundle, AGENT))
         # Where the host shows the user nothing of ours, the agent has to say what waits.
         is_heard = callable(self._messages.listener)
-        page = page_of(bundle.config, session)
+        page = session.user_page(bundle.config)
 
         def block(came: Sequence[str] = ()) -> str:
             waiting = "" if is_heard else at_a_glance(bundle)

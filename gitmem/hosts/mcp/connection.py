@@ -14,7 +14,7 @@ from gitmem.hosts.brief import last_seen, note_seen
 from gitmem.hosts.tools import calls
 from gitmem.hosts.tools.calls import ToolAnswer
 from gitmem.hosts.tools.table import TOOLS
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.opening import find_root, is_trusted, of_others, open_bundle
 from gitmem.memory.session import Session
 

@@ -18,13 +18,14 @@ from gitmem.git.transaction import Published
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.journal import Journal, ThreadLock
 from gitmem.memory.capture.journal_format import CONTROL, SETTLED, Record
-from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
+from gitmem.memory.capture.recorder import HELD, KINDS, Recorded
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import EVENT, TALK, TRAILER, Admission, Marking, redacted
 from gitmem.memory.gate.evidence import SessionEvidence
-from gitmem.memory.origin import Origin, Trigger, origin_of
+from gitmem.memory.origin import Origin, Trigger
 from gitmem.memory.retraction import retracted_in
 from gitmem.notices import Notice
 from gitmem.okf.events import Event
@@ -232,7 +233,7 @@ class HotMemoryBuffer:
                 writer=self.writer,
                 sessions=self._sessions,
                 kind="flush",
-                origin=origin_of(self._bundle.config, self._session).because(trigger),
+                origin=self._session.origin(self._bundle.config).because(trigger),
             )
         return Flushed(tuple(events), published or None)
 

@@ -10,10 +10,10 @@ from functools import cached_property
 from itertools import count
 
 from gitmem.errors import InvalidContent
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.capture.transcripts import cut
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED
-from gitmem.memory.gate.admission import redacted_id, redacted_words
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import EntryKey
@@ -38,30 +38,6 @@ _NEEDED = {
 """The field that an event of a kind cannot do without, and the error where it is missing."""
 _MARKS = ("unconfirmed", "source")
 """What admission says of an unconfirmed decision."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
-    """A session as known when its first event is recorded, without secrets: files and commits are named by it."""
-
-    id: str
-    started: str = ""
-    parent: str = ""
-    agent: str = ""
-    machine: str = ""
-    platform: str = ""
-    model: str = ""
-    source: str = ""
-    title: str = ""
-    user: str = ""
-    chat: str = ""
-    chat_type: str = ""
-
-    def __post_init__(self) -> None:
-        for name in ("id", "parent"):
-            object.__setattr__(self, name, redacted_id(getattr(self, name)))
-        for name in ("agent", "platform", "model", "source", "title"):
-            object.__setattr__(self, name, redacted_words(getattr(self, name)))
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned, journals_in
 from gitmem.memory.capture.buffer import NOTED, SESSION_CONTEXT, as_event, commit_events
 from gitmem.memory.capture.journal_format import Record
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.evidence import SessionEvidence

@@ -10,18 +10,17 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.capture.session_page import SessionState, find_page
+from gitmem.memory.capture.session_page import SessionInfo, SessionOptions, SessionState, find_page
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission, redacted_id
-from gitmem.memory.origin import Origin, Trigger, origin_of
+from gitmem.memory.origin import Origin, Trigger
 from gitmem.okf import frontmatter, layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
@@ -134,7 +133,7 @@ class Sessions:
         config = self._bundle.config
         return SessionInfo(session, agent=config.agent_id, machine=config.machine, **known)
 
-    def info(self, session: str = "", **known: str) -> SessionInfo:
+    def info(self, session: str = "", **known: Unpack[SessionOptions]) -> SessionInfo:
         """Return what to record events under: the session named, the open one, or today's."""
         session = session or self.open_id()
         if not session:
@@ -144,19 +143,21 @@ class Sessions:
 
     # Writing
 
-    def start(self, session: str = "", *, keep_open: bool = False, **known: str) -> SessionInfo:
+    def start(
+        self, session: str = "", *, keep_open: bool = False, **known: Unpack[SessionOptions]
+    ) -> SessionInfo:
         """Begin a session. Its page is part of its first commit: one that does nothing leaves nothing.
 
         The same id again resumes it; that is not a fork. `keep_open` makes it the session of the
         commands that follow on this machine.
         """
         if known.get("parent") == session:
-            known = {**known, "parent": ""}
-        known = {name: value for name, value in self._noted(known).items() if value}
+            known["parent"] = ""
+        said = {name: value for name, value in self._noted(known).items() if value}
         session = session or f"{self._bundle.world.clock():%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
-        info, now = self.info(session, **known), self._bundle.now()
+        info, now = self.info(session, **said), self._bundle.now()
         info = replace(info, started=info.started or now)
-        changes = {**known, "status": "open", "ended": None}
+        changes = {**said, "status": "open", "ended": None}
         self.note(info, changes, line=self._line(info, "started", now), ends=False)
         self._begun.add(info.id)
         if keep_open:
@@ -192,7 +193,7 @@ class Sessions:
             published = self._bundle.commit(
                 lambda _: Message("session", f"{session} ended"),
                 purpose="session",
-                origin=origin_of(self._bundle.config, info).because(trigger),
+                origin=info.origin(self._bundle.config).because(trigger),
             )
         self._begun.discard(session)
         if self.open_id() == session:
@@ -218,7 +219,7 @@ class Sessions:
             self._bundle.commit(
                 lambda _: Message("session", f"{session} noted"),
                 purpose="session",
-                origin=origin or origin_of(self._bundle.config, info),
+                origin=origin or info.origin(self._bundle.config),
             )
 
     def note_block(self, session: SessionInfo | str, *, commit: str, digest: str) -> None:

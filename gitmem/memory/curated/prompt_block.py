@@ -16,7 +16,7 @@ from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import CONCEPT, DELIMITER, Entry, EntryKey
-from gitmem.okf.plain import shortened
+from gitmem.okf.plain import Printed, shortened
 from gitmem.state import LAST_SEEN, PERSON
 from gitmem.world import AGENTS
 
@@ -32,7 +32,7 @@ _FILES = {"memory": "MEMORY.md", "user": "USER.md"}
 
 
 @dataclass(frozen=True, slots=True)
-class FrozenBlock:
+class FrozenBlock(Printed):
     """The text that goes into a prompt, and the commit it was made from."""
 
     text: str

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 from gitmem.config import Config
 from gitmem.errors import StoreRefusal, UsageError
@@ -52,9 +52,8 @@ class StoreOptions(TypedDict, total=False):
     by_person: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One step of a batch."""
+class Operation(NamedTuple):
+    """One step of a change: a text to add, one to put in the place of an entry, or an entry to remove."""
 
     action: Literal["add", "replace", "remove"]
     content: str = ""
@@ -156,6 +155,21 @@ class StoreEdit:
     def get(self, name: str) -> Entry | None:
         """The entry with a hash, in any of the files."""
         return next(filter(None, (file.get(name) for file in self._files.values())), None)
+
+    def do(self, action: str, text: str, old: str) -> None:
+        """Do one step of a change, whose entry is named by a part of its text, or by its id."""
+        most = self._most if self._is_bounded else MAX_STORE_BYTES
+        if len(text) > most:  # before the scanner reads it
+            size = f"{len(text):,} characters is more than the {self._target} store holds ({most:,})"
+            raise self.refusal(f"One text of {size}: shorten it.")
+        if action == "add":
+            self.add(text)
+            return
+        found = _the_one(self.entries, old, f"the {self._target} store", self.refusal)
+        if action == "replace":
+            self.replace(found, text)
+        else:
+            self.remove(found)
 
     def add(self, text: str) -> Held | None:
         """Add an entry; one that is there already is confirmed where a person asks. Gives what holds it back."""
@@ -345,7 +359,7 @@ class CuratedStore:
 
     def batch(
         self,
-        operations: Sequence[Operation],
+        operations: Iterable[Operation],
         *,
         target: Target = "memory",
         machine: bool = False,
@@ -356,42 +370,41 @@ class CuratedStore:
 
         `by_person` says that a person asks: then what was retracted may come back.
         """
-        origin = origin or self._bundle.origin()
-        laid: list[StoreEdit] = []
+        origin, operations = origin or self._bundle.origin(), tuple(operations)
+        done: StoreEdit
 
         def work(edits: Edits) -> Message | None:
-            edit = self.lay(
+            nonlocal done
+            done = self.lay(
                 edits, operations, target=target, machine=machine, origin=origin, by_person=by_person
             )
-            laid[:] = [edit]
-            return edit.message("memory") if edit.is_changed or edits else None
+            return done.message("memory") if done.is_changed or edits else None
 
         published = self._bundle.commit(work, purpose="memory", origin=origin)
-        [done] = laid
-        changed = published is not None and done.is_changed
+        commit = published.commit.oid if published and done.is_changed else ""
         message = "; ".join(done.told) or "Nothing changed."
         if done.held:
             message = f"Held for a person to look at: {', '.join(done.held)}."
-        local = any(_LOCAL_PATH.search(one.content) for one in operations)
-        here = target == "memory" and not machine and self._bundle.config.machine
+        is_shared = target == "memory" and not machine and self._bundle.config.machine
+        is_local = is_shared and any(_LOCAL_PATH.search(one.content) for one in operations)
         return Answer(
             target,
             message,
             done.usage,
             self.limit(target),
             len(done.entries),
-            changed,
+            bool(commit),
             tuple(done.held),
-            published.commit.oid if published and changed else "",
-            _MACHINE if local and here and published else "",
-            near(done.added, self.entries(target)) if changed and done.added else (),
+            commit,
+            _MACHINE if is_local and published else "",
+            near(done.added, self.entries(target)) if commit and done.added else (),
             self.is_bounded(target),
         )
 
     def lay(
         self,
         edits: Edits,
-        operations: Sequence[Operation],
+        operations: Iterable[Operation],
         *,
         target: Target,
         machine: bool = False,
@@ -408,8 +421,6 @@ class CuratedStore:
                 "What is known of the user holds on every machine: it cannot be this machine's alone.",
                 hint="Leave `machine` out, or add it to the memory.",
             )
-        if not operations:
-            raise UsageError("There is nothing to do: give at least one operation.")
         path = self.path(target, machine=self._bundle.config.machine if machine else "", user=origin.user)
         if machine and path == layout.MEMORY:
             raise UsageError("This machine has no name: set `machine` in the settings first.")
@@ -417,25 +428,8 @@ class CuratedStore:
         done = StoreEdit(
             self._bundle, edits, target, paths=paths, path=path, origin=origin, by_person=by_person
         )
-        most = self.limit(target) if self.is_bounded(target) else MAX_STORE_BYTES
         for operation in operations:
-            if len(operation.content) > most:  # before the scanner reads it
-                size = (
-                    f"{len(operation.content):,} characters is more than the {target} store holds ({most:,})"
-                )
-                raise done.refusal(f"One text of {size}: shorten it.")
-            if operation.action == "add":
-                done.add(operation.content)
-                continue
-            if operation.action not in ("replace", "remove"):
-                raise UsageError(
-                    f"There is no action {operation.action!r}: the actions are add, replace, remove."
-                )
-            found = _the_one(done.entries, operation.old_text, f"the {target} store", done.refusal)
-            if operation.action == "replace":
-                done.replace(found, operation.content)
-            else:
-                done.remove(found)
+            done.do(*operation)
         done.check_limit()
         done.write()
         return done

@@ -21,7 +21,7 @@ from gitmem.memory.exposure import blocks_of
 from gitmem.memory.gate.admission import Admission, redacted
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.gate.ledger import Ledger
-from gitmem.memory.origin import Origin, Trigger, origin_of, source_trailer
+from gitmem.memory.origin import Origin, Trigger, source_trailer
 from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -102,7 +102,7 @@ class Compressor:
         self, facts: Sequence[DistilledFact], *, kind: str = "compress", trigger: Trigger = "pre-compress"
     ) -> Compressed:
         """Everything in the buffer and these facts, as one commit."""
-        origin = origin_of(self._bundle.config, self._buffer.session).because(trigger)
+        origin = self._buffer.session.origin(self._bundle.config).because(trigger)
         kept: list[DistilledFact] = []
         refused: list[str] = []
         with self._buffer.drained() as events:
@@ -138,7 +138,7 @@ class Compressor:
         messages = list(messages)
         if not self._is_long_enough(messages):
             return []
-        fresh, origin = self._unseen(messages), origin_of(self._bundle.config, self._buffer.session)
+        fresh, origin = self._unseen(messages), self._buffer.session.origin(self._bundle.config)
         egress, admission, kept = (
             Egress(self._bundle),
             Admission(self._bundle, origin=origin),
@@ -159,7 +159,7 @@ class Compressor:
         What the user did not say himself is left to the store, which marks it: the host's summary would not.
         """
         store, egress = self._bundle.part(CuratedStore), Egress(self._bundle)
-        origin = origin_of(self._bundle.config, self._buffer.session)
+        origin = self._buffer.session.origin(self._bundle.config)
         admission = Admission(self._bundle, origin=origin)
         return handback(
             [

@@ -9,7 +9,15 @@ from itertools import islice
 
 from gitmem.errors import InvalidContent
 from gitmem.files import read_regular
-from gitmem.memory.exchange.importing import SETTINGS, Importer, NewEntry, NewFile, Piece
+from gitmem.memory.exchange.importing import (
+    SETTINGS,
+    Importer,
+    NewEntry,
+    NewFile,
+    Piece,
+    is_utf8,
+    unread_lines,
+)
 from gitmem.okf import layout, paths, timestamps
 from gitmem.okf.curated import split_texts
 from gitmem.okf.entries import Entry
@@ -35,7 +43,7 @@ def markdown_pieces(path: str, importer: Importer) -> Iterator[Piece]:
         names = {os.path.splitext(os.path.basename(one))[0].casefold(): one for one, _ in found}
         yield from _in_batches(source, (_note(relative, full, names) for relative, full in found))
     elif name in _FACTS:
-        yield _facts(path, source)
+        yield _facts(path, source, importer)
     else:
         yield Piece(source, files=(NewFile(f"notes/{name}", read_regular(path)),))
 
@@ -51,19 +59,25 @@ def _note(relative: str, full: str, names: dict[str, str]) -> NewFile:
     return NewFile(f"notes/{relative}", _linked(data, relative, names) if relative.endswith(".md") else data)
 
 
-def _facts(path: str, source: str) -> Piece:
+def _facts(path: str, source: str, importer: Importer) -> Piece:
     """The entries of a memory file: between § lines, or the items of its lists and its paragraphs."""
-    at, store = os.stat(path).st_mtime, _FACTS[os.path.basename(path)]
-    text = read_regular(path).decode("utf-8", "replace")
+    name, at = os.path.basename(path), os.stat(path).st_mtime
+    text = read_regular(path).decode("utf-8", "surrogateescape")
+    importer.leave_out_lines(name, unread := unread_lines(text))
     if re.search(r"^\s*§\s*$", text, re.MULTILINE):
         texts = list(split_texts(text))
     else:
         plain = _BULLET.sub("", _HEADING.sub("", text))
         paragraphs = re.split(r"\n\s*\n", plain)
         texts = [" ".join(one.split()) for one in (*_BULLET.findall(text), *paragraphs) if one.strip()]
+    entries = aged((one for one in texts if is_utf8(one)), _FACTS[name], at)
+    return Piece(source, at, tuple(entries), is_whole=bool(texts) and not unread)
+
+
+def aged(texts: Iterable[str], store: str, at: float) -> Iterator[NewEntry]:
+    """New entries of one moment, in their order."""
     begun = timestamps.stamp(timestamps.of_seconds(at))
-    entries = (NewEntry(one, store, timestamps.later(begun, number)) for number, one in enumerate(texts))
-    return Piece(source, at, tuple(entries), is_whole=bool(texts))
+    return (NewEntry(one, store, timestamps.later(begun, number)) for number, one in enumerate(texts))
 
 
 def _linked(data: bytes, relative: str, names: dict[str, str]) -> bytes:

@@ -13,8 +13,18 @@ from datetime import UTC, datetime
 from gitmem.errors import GitMemError, InvalidContent
 from gitmem.files import read_regular
 from gitmem.index.other_database import OtherDatabase, Row, opened
-from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
+from gitmem.memory.capture.session_page import SessionInfo
+from gitmem.memory.exchange.from_folder import aged
+from gitmem.memory.exchange.importing import (
+    NOT_UTF8,
+    Importer,
+    NewEntry,
+    NewFile,
+    Piece,
+    event_id,
+    is_utf8,
+    unread_lines,
+)
 from gitmem.memory.skills.directory import read_skill, skills_below
 from gitmem.okf import layout, timestamps
 from gitmem.okf.curated import split_texts
@@ -41,7 +51,7 @@ def home_pieces(
         raise InvalidContent(f"There is no directory {home}.")
     others = [] if sessions else sorted([*_memories(home, importer), *_skills(home, importer)], key=_date)
     database = os.path.join(home, "state.db")
-    if os.path.isfile(database):
+    if os.path.lexists(database):
         yield from heapq.merge(others, session_pieces(database, importer, since=since), key=_date)
     elif sessions:
         raise InvalidContent(f"There is no state.db in {home}: Hermes keeps its sessions there.")
@@ -62,17 +72,17 @@ def _memories(home: str, importer: Importer) -> Iterator[Piece]:
         known: dict[str, NewEntry] = {}
         for label, file, at in _states(home, name, importer):
             try:
-                text = read_regular(file).decode()
-            except (InvalidContent, UnicodeDecodeError):
+                text = read_regular(file).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+            except InvalidContent as error:
+                importer.leave_out(f"memories/{label}", error)
                 continue
-            begun = timestamps.stamp(timestamps.of_seconds(at))
-            now: dict[str, NewEntry] = {}
-            for number, one in enumerate(split_texts(text.replace("\r\n", "\n"))):
-                now[one] = known.get(one) or NewEntry(one, store, timestamps.later(begun, number))
-            gone = tuple(entry for one, entry in known.items() if one not in now)
+            importer.leave_out_lines(f"memories/{label}", unread := unread_lines(text))
+            found = aged(filter(is_utf8, split_texts(text)), store, at)
+            now = {new.text: known.get(new.text, new) for new in found}
+            gone = () if unread else tuple(entry for one, entry in known.items() if one not in now)
             known = now
             if now or gone:
-                is_whole = label == name and bool(now)
+                is_whole = label == name and bool(now) and not unread
                 yield Piece(f"hermes memories/{label}", at, tuple(now.values()), gone, is_whole=is_whole)
 
 
@@ -87,8 +97,8 @@ def _states(home: str, name: str, importer: Importer) -> Iterator[tuple[str, str
         yield match[0], os.path.join(folder, match[0]), last
     file = os.path.realpath(os.path.join(folder, name))  # it may be a link inside the home
     if not file.startswith(os.path.realpath(home) + os.sep):
-        importer.problem(f"memories/{name} was left out: it is a link out of {home}.")
-    elif os.path.isfile(file):
+        importer.leave_out(f"memories/{name}", f"it is a link out of {home}.")
+    elif os.path.lexists(file):
         yield name, file, max(os.stat(file).st_mtime, last)
 
 
@@ -112,7 +122,7 @@ def session_pieces(path: str, importer: Importer, *, since: float = 0.0) -> Iter
 def _session(database: OtherDatabase, row: Row, importer: Importer) -> Iterator[Piece]:
     name = _text(row["id"])
     if not name:
-        importer.problem("A session without an id was left out.")
+        importer.leave_out("A session without an id", "nothing else tells it apart.")
         return
     started = _seconds(row["started_at"])
     info = SessionInfo(
@@ -142,6 +152,9 @@ def _session(database: OtherDatabase, row: Row, importer: Importer) -> Iterator[
         number = int(message["id"]) if isinstance(message["id"], int) else number + 1
         at = _at(_seconds(message["timestamp"]) or started)
         role, content = message["role"], _content(message["content"])
+        if not is_utf8(content):
+            importer.leave_out(f"Message {number} of session {name}", NOT_UTF8)
+            continue
         if role == "user":
             if said:
                 events.append(_turn(name, number, at, said, ""))
@@ -198,7 +211,7 @@ def _skills(home: str, importer: Importer) -> Iterator[Piece]:
                 for name, data in read_skill(directory).items()
             ]
         except (GitMemError, OSError) as error:
-            importer.problem(f"{inside} was left out: {error}")
+            importer.leave_out(inside, error)
             continue
         at = os.stat(os.path.join(directory, SKILL_FILE)).st_mtime
         yield Piece(f"hermes {inside}", at, files=tuple(kept))
@@ -218,7 +231,7 @@ def fact_pieces(path: str, importer: Importer) -> Iterator[Piece]:
             )
         entries = []
         for row in database.rows("facts", _FACT, order="fact_id"):
-            text = _text(row["content"]).strip()
+            text = str(row["content"] or "").strip()
             if not text:
                 importer.problem("A fact without a text was left out.")
                 continue
@@ -230,7 +243,15 @@ def fact_pieces(path: str, importer: Importer) -> Iterator[Piece]:
                 if isinstance(row[name], int | float):
                     extra.append((name, row[name]))
             store = layout.USER if category.startswith("user") else layout.MEMORY
-            entries.append(NewEntry(text, store, _sql_time(row["created_at"]), extra=tuple(extra)))
+            entries.append(
+                NewEntry(
+                    text,
+                    store,
+                    _sql_time(row["created_at"]),
+                    extra=tuple(extra),
+                    name=f"Fact {row['fact_id']}",
+                )
+            )
         if entries:
             yield Piece("holographic facts", os.stat(path).st_mtime, tuple(entries), is_whole=True)
 
@@ -243,7 +264,7 @@ def _sql_time(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return "" if value is None else str(value).encode("utf-8", "replace").decode()
 
 
 def _seconds(value: object) -> float:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from gitmem.errors import InvalidContent
 from gitmem.files import open_regular
-from gitmem.memory.capture.recorder import HELD, KINDS, SessionInfo, as_texts
+from gitmem.memory.capture.recorder import HELD, KINDS, as_texts
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
 from gitmem.memory.exposure import RECALLED
 from gitmem.okf import layout, timestamps
@@ -34,10 +35,11 @@ def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     files: list[NewFile] = []
     events: dict[tuple[str, str], list[Event]] = {}
     for number, item in _lines(path, importer):
+        line = f"Line {number} of {name}"
         try:
             match item.get("gitmem"):
                 case "entry":
-                    entries.append(_entry(item))
+                    entries.append(_entry(item, line))
                 case "event":
                     event = _event(item, name)
                     events.setdefault((event.session, place_of(event.id)[0]), []).append(event)
@@ -46,7 +48,7 @@ def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
                 case _:
                     raise ValueError("it is none that gitmem knows.")
         except (InvalidContent, ValueError) as error:
-            importer.leave_out(f"Line {number} of {name}", error)
+            importer.leave_out(line, error)
     # First what was taken back there: an event that says it must not bring it here.
     files.sort(key=lambda file: not file.path.startswith("retractions/"))
     if files:
@@ -81,7 +83,7 @@ def _lines(path: str, importer: Importer) -> Iterator[tuple[int, Mapping[str, An
         raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error
 
 
-def _entry(item: Mapping[str, Any]) -> NewEntry:
+def _entry(item: Mapping[str, Any], name: str) -> NewEntry:
     path = str(item.get("path", ""))
     if layout.default_type(path) not in (layout.CURATED_MEMORY, layout.ARCHIVED_MEMORY, layout.USER_PROFILE):
         path = layout.USER if item.get("target") == "user" else layout.MEMORY
@@ -92,11 +94,12 @@ def _entry(item: Mapping[str, Any]) -> NewEntry:
         str(item.get("at", "")),
         replaces if is_hash(replaces) else "",
         tuple(_given({"extra": {}, **item}, "extra", dict).items()),
+        name,
     )
 
 
 def _event(item: Mapping[str, Any], name: str) -> Event:
-    session, kind = str(item.get("session") or f"import-{name}"), _given(item, "kind", str)
+    session, kind = check_text(str(item.get("session") or f"import-{name}")), _given(item, "kind", str)
     if kind not in (*KINDS, RECALLED, HELD):
         raise ValueError(f"there are no events of the kind {kind[:40]!r}.")
     fields = as_texts(kind, _given(item, "fields", dict))

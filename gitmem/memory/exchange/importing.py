@@ -7,31 +7,32 @@ events, the texts of entries and the content of files, so it brings only what is
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from posixpath import basename, dirname, splitext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import GitMemError, InvalidContent, UsageError
 from gitmem.git.commit_graph import walk
 from gitmem.git.message import Message, trailers_of
 from gitmem.memory.capture.buffer import lay_events, marker
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, hand_file, redacted
 from gitmem.memory.gate.skill_guard import SkillGuard, was_taken_back
 from gitmem.memory.history.log import History
 from gitmem.memory.history.revert import IMPORT_RUN
 from gitmem.memory.retraction import is_retracted, retractions_of
-from gitmem.okf import layout, paths, timestamps, validate
+from gitmem.okf import frontmatter, layout, paths, timestamps, validate
 from gitmem.okf.concept import Concept, as_note
 from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import Entry, section_key
 from gitmem.okf.events import Event, place_of
 from gitmem.okf.files import open_file
-from gitmem.okf.plain import Printed
+from gitmem.okf.plain import Printed, few, shortened
 from gitmem.okf.skills import by_skill
 from gitmem.okf.validate import who_obeys
 from gitmem.safety.verdict import Result, Verdict
@@ -54,6 +55,8 @@ class NewEntry:
     at: str = ""
     replaces: str = ""
     extra: tuple[tuple[str, object], ...] = ()
+    name: str = ""
+    """Where it is in its source, where that is known: `Line 3 of facts.jsonl`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,13 @@ class _Trial(Admission):
         return ["" for _ in texts]
 
 
+class _Converted(NamedTuple):
+    data: bytes | None
+    is_redacted: bool = False
+    repair: str = ""
+    unread: Sequence[int] = ()
+
+
 class Importer:
     """One import into a bundle."""
 
@@ -151,6 +161,7 @@ class Importer:
         self._began_at = bundle.tip
         self._ever: dict[str, list[Blamed]] = {}
         self._written: set[str] = set()
+        self._spelled: dict[str, dict[str, str]] = {}
 
     @cached_property
     def sources(self) -> frozenset[str]:
@@ -188,6 +199,11 @@ class Importer:
         self.problem(f"{name} was left out: {why}")
         if name not in self.done.unread:
             self.done.unread.append(name)
+
+    def leave_out_lines(self, name: str, numbers: Iterable[int]) -> None:
+        """Name the lines of a file that are not text."""
+        for number in numbers:
+            self.leave_out(f"Line {number} of {name}", NOT_UTF8)
 
     def run(self, pieces: Iterable[Piece], progress: Callable[[Imported], None] = lambda _: None) -> Imported:
         """Bring every piece in, one commit each; a dry run only counts."""
@@ -269,10 +285,19 @@ class Importer:
             added: list[Entry] = []
             # What a person removed does not come back with a second run.
             known = {entry.key.id for entry in (*file.entries, *(story.entry for story in stories))}
+            room = validate.largest(path) - len(file.render())
+            listed = frontmatter.MAX_YAML_BYTES - len(file.concept.yaml.encode())
             for new in entries:
-                if (made := self._entry(edits, new, known, piece, origin)) is not None:
-                    known.add(made.key.id)
-                    added.append(made)
+                if (made := self._entry(edits, new, known, piece, origin)) is None:
+                    continue
+                line = len(frontmatter.dump_value(made.extra).encode()) + _LINE
+                size = len(made.text.encode()) + line
+                if size > room or line > listed:
+                    self.leave_out(new.name or shortened(new.text, 60), f"{path} is full.")
+                    continue
+                room, listed = room - size, listed - line
+                known.add(made.key.id)
+                added.append(made)
             removed = len(file.entries) - len(kept)
             if added or removed:
                 edits.write(path, file.with_entries([*kept, *added]).render())
@@ -285,8 +310,9 @@ class Importer:
         done = self.done
         try:
             text = check_text(new.text)
+            frontmatter.dump_value(dict(new.extra))
         except InvalidContent as error:
-            self.leave_out(f"An entry of {piece.source}", error)
+            self.leave_out(new.name or f"An entry of {piece.source}", error)
             return None
         clean = redacted(text)
         if clean != text:
@@ -297,7 +323,8 @@ class Importer:
             return None
         answer = self._admission(edits, origin).entry(clean, new.path, FOUND_ENTRY)
         if isinstance(answer, Held):
-            done.held.append(f"{piece.source}: {answer.id}" if answer.id else piece.source)
+            where = new.name or piece.source
+            done.held.append(f"{where}: {answer.id}" if answer.id else where)
             return None
         at = timestamps.canonical(new.at) or _stamp(piece.at) or self._bundle.now()
         extra = {**dict(new.extra), **answer.marks}
@@ -384,34 +411,44 @@ class Importer:
                     f"{path} was left out: it takes back what is known here. `gitmem forget` does that, if you want it."
                 )
                 return None
-            data, is_redacted, repair = _converted(path, file.data)
-            was, *_ = _converted(path, file.was)
+            found, was = _converted(path, file.data), _converted(path, file.was).data
         except InvalidContent as error:
             self.leave_out(file.path, error)
             return None
-        if is_redacted and path not in self.done.redacted:
+        self.leave_out_lines(path, found.unread)
+        if found.is_redacted and path not in self.done.redacted:
             self.done.redacted.append(path)
-        if repair:
-            self.problem(f"{path}: {repair}")
-        return replace(file, path=path, was=was, data=data)
+        if found.repair:
+            self.problem(f"{path}: {found.repair}")
+        return replace(file, path=path, was=was, data=found.data)
 
     def _place_for(self, edits: Edits, file: NewFile, origin: Origin) -> str:
         """The path for a file: its own, or one beside another file of that name; empty where it is here."""
-        path, data = file.path, file.data or b""
+        path, data = self._as_spelled(edits, file.path), file.data or b""
         above = path
         while (above := dirname(above)) and basename(above) not in edits.names(dirname(above)):
             pass
         if above or edits.names(path) or edits.directories(path):
             self.leave_out(path, f"{above} is a file here." if above else "it is a directory here.")
             return ""
-        present = edits.read(path)
-        is_here = present is not None and open_file(path, present).body == open_file(path, data).body
-        if not is_here and present is not None and not self._is_imported(path, origin.source):
+        present, is_other = edits.read(path), basename(path) != basename(file.path)
+        is_here = not is_other and present is not None and _is_same_text(path, present, data)
+        if is_other or (present is not None and not is_here and not self._is_imported(path, origin.source)):
             stem, extension = splitext(path)
             path = f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{extension}"
             is_here = path in edits
         self.done.known += is_here
         return "" if is_here else path
+
+    def _as_spelled(self, edits: Edits, path: str) -> str:
+        """The path with each name as it is spelled here, where only its case or its Unicode form differs."""
+        spelled = ""
+        for part in path.split("/"):
+            if (here := self._spelled.get(spelled)) is None:
+                names = (*edits.names(spelled), *edits.directories(spelled))
+                here = self._spelled[spelled] = {paths.fold(name): name for name in names}
+            spelled = f"{spelled}/{here.setdefault(paths.fold(part), part)}".lstrip("/")
+        return spelled
 
     def _followed(self, edits: Edits, step: NewFile, origin: Origin) -> str:
         """The path of a file to write, where it is as its history left it; one that went is removed."""
@@ -476,7 +513,7 @@ class Importer:
         for place, text in doubted.items():
             is_new = place == path or place not in edits
             if is_new and isinstance(admission.file(place, text, b""), Held):
-                done.held.append(place)
+                done.held.append(place if kept is None else f"{_differing(path, data, kept)}: {place}")
         if kept is None or edits.read(path) == kept:
             done.known += kept is not None
             return
@@ -487,30 +524,49 @@ class Importer:
 
 SETTINGS = frozenset((layout.CONFIG_AGENT, layout.CONFIG_SCANNER, layout.CONFIG_ERASED))
 _SKILLS = "skills/"
+_LINE = 160
+"""Bytes of an entry's line in the front matter, without what its source says of it."""
 _LINES = (".md", ".txt", ".log")
 """Names of pages and logs: a line can be left out of them."""
 _ROUNDS = 5
 """Readings of a page, each without the lines that the one before it doubted."""
 
 
+NOT_UTF8 = "it is not UTF-8 text."
+_BYTES = re.compile("[\ud800-\udfff]")
 _one_of = {"entries": "entry", "events": "event", "files": "file", "removed": "removed"}
 
 
-def _converted(path: str, data: bytes | None) -> tuple[bytes | None, bool, str]:
-    """A file without secrets and as OKF wants it; whether a secret was in it, and how it was repaired."""
-    try:
-        text = data.decode() if data is not None else ""
-    except UnicodeDecodeError:
-        if path.endswith(".md"):
-            raise InvalidContent("it is not UTF-8 text.") from None
-        return data, False, ""
+def _converted(path: str, data: bytes | None) -> _Converted:
+    """A file as it is kept here: without secrets, as OKF wants it, without the lines of a page that are not UTF-8."""
     if data is None:
-        return None, False, ""
+        return _Converted(None)
+    text = data.decode("utf-8", "surrogateescape")
+    unread = unread_lines(text)
+    if unread and not path.endswith(".md"):
+        return _Converted(data)
+    if unread:
+        lines = text.split("\n")
+        head = text[: text.find("\n---\n") + 1].count("\n") + 1 if frontmatter.begins(text) else 0
+        if unread[0] <= head or 2 * len(unread) >= sum(map(bool, lines)) or "\0" in text:
+            raise InvalidContent(NOT_UTF8)
+        text = "\n".join(GAP if number in unread else line for number, line in enumerate(lines, 1))
     clean, said = redacted(text), ""
-    if path.endswith(".md") and validate.check_file(path, clean.encode()):
+    kept = clean.encode()
+    if path.endswith(".md") and validate.check_file(path, kept):
         concept, said = as_note(path, clean)
-        return concept.render(), clean != text, said
-    return clean.encode(), clean != text, ""
+        kept = concept.render()
+    return _Converted(kept, clean != text, said, unread)
+
+
+def unread_lines(text: str) -> list[int]:
+    """The numbers of the lines that were not UTF-8 before `surrogateescape`."""
+    return [number for number, line in enumerate(text.split("\n"), 1) if not is_utf8(line)]
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether a text that was read with `surrogateescape` has no other bytes in it."""
+    return not _BYTES.search(text)
 
 
 def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[bytes | None, dict[str, bytes]]:
@@ -542,6 +598,16 @@ def _parted(path: str, data: bytes, judge: Callable[[str], Result]) -> tuple[byt
     held = Concept.new("Note", "\n".join(doubted) + "\n", title=f"Held out of {path}").render()
     name = f"{splitext(path)[0]}-held-{hashlib.sha256(held).hexdigest()[:8]}.md"
     return kept, {name: held}
+
+
+def _differing(path: str, one: bytes, other: bytes) -> str:
+    pairs = zip(one.split(b"\n"), other.split(b"\n"), strict=False)
+    lines = [str(number) for number, (left, right) in enumerate(pairs, 1) if left != right]
+    return f"{path}, line {few(lines)}"
+
+
+def _is_same_text(path: str, one: bytes, other: bytes) -> bool:
+    return open_file(path, one).body == open_file(path, other).body
 
 
 def _is_from(commit: LogEntry, source: str) -> bool:

@@ -66,7 +66,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class About(Printed):
     """A session: when it was, what it came from, and who took part."""
 
     session: str

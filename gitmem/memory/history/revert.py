@@ -239,7 +239,7 @@ class Undo:
             entry = LogEntry.of(repository.store.commit(new), provenance)
             made_here = not entry.pulled_from
             if made_here:
-                taken_back.update(entry.trailers.get("Reverts", ()))
+                taken_back |= self._taken_back_by(entry)
             if made_here and entry.kind in _AFTER_A_SYNC and len(entry.commit.parents) == 1:
                 after.append((old, new))
                 continue
@@ -257,6 +257,13 @@ class Undo:
             # A line of the reflog is written before the ref moves, so its commit may never have been published.
             if change is not None and is_ancestor(repository, new, self._bundle.tip):
                 yield change
+
+    def _taken_back_by(self, entry: LogEntry) -> set[Oid]:
+        """The commits that one took back; for a redo also those that the undo took back: the two are one change."""
+        store, found = self._bundle.repository.store, set(entry.trailers.get("Reverts", ()))
+        for undo in [oid for oid in found if oid in store] if _is(entry, _REDO) else ():
+            found.update(trailers_of(store.commit(undo).message).get("Reverts", ()))
+        return found
 
     def _teaches(self, entry: LogEntry) -> bool:
         """Return whether a commit changed more than the record of conversations."""

@@ -24,7 +24,7 @@ from gitmem.okf import skills as form
 from gitmem.okf.files import open_file
 from gitmem.okf.frontmatter import plain_newlines
 from gitmem.okf.pages import LogLine
-from gitmem.okf.plain import few
+from gitmem.okf.plain import Printed, few
 from gitmem.okf.skills import MAX_FILE, MAX_FILES, ROOT, SKILL_FILE
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _ChangedMeanwhile(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class SkillWrite:
+class SkillWrite(Printed):
     """Outcome of one action on a skill."""
 
     name: str
@@ -77,7 +77,7 @@ class SkillWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillView:
+class SkillView(Printed):
     """One file of a skill, and the names of the others."""
 
     skill: Skill

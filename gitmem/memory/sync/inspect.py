@@ -17,6 +17,7 @@ from gitmem.git.untrusted_trees import UntrustedTrees
 from gitmem.memory.bundle import format_of
 from gitmem.memory.gate.admission import judge_incoming
 from gitmem.memory.gate.holding import Flagged
+from gitmem.notices import Notice
 from gitmem.okf import layout, validate
 from gitmem.okf.entries import MOST_TURNS, Entry, EntryKey, is_hash, is_turn
 from gitmem.okf.files import EntryFile, open_file
@@ -49,6 +50,11 @@ class Checked:
     """Files outside the curated store that enter and that agents will not be shown, with what the scanner says."""
     doubtful: list[tuple[str, Entry]] = field(default_factory=list)
     """Entries that say they replace one which another replaced already."""
+
+    def notices(self, place: str = "") -> list[Notice]:
+        """What the user has to know of the files that enter; `place` says where they come from."""
+        found = [Notice("hidden-came", path + place, why) for path, why in self.hidden.items()]
+        return found + [Notice("secret-came", path + place, kind) for path, kind in self.secrets]
 
 
 def check_incoming(
@@ -168,8 +174,8 @@ def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -
     try:
         for name, oid in snapshots.items():
             check_ref_name(SNAPSHOTS + name)
-            check_strictly(oid, *room.store.read(oid))
             named[name], _ = room.store.peel(oid)
+            check_strictly(oid, *room.store.read(oid))
         unknown = strangers(room, named.values(), main) if named else set()
     except GitMemError as error:
         raise RefusedFetch(f"The remote sent an invalid snapshot: {error}") from error

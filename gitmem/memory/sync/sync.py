@@ -27,7 +27,6 @@ from gitmem.git.commit_graph import is_ancestor, only_in, strangers
 from gitmem.git.git_settings import Remote
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
-from gitmem.git.remote_address import shown_url
 from gitmem.git.repository import Repository
 from gitmem.git.transport import (
     MACHINES,
@@ -149,7 +148,7 @@ class Sync:
         if remote.pushes and not remote.consent and not dry_run:
             raise UsageError(
                 f"You have not allowed sending this memory to {remote.name} yet.",
-                hint=f"Run `gitmem remote add {remote.name} {shown_url(remote.url)} --yes`.",
+                hint=f"Run `{remote.agreeing}`.",
             )
         with sync_lock(self._bundle.state).hold("sync", wait=wait), self._syncing(remote.name, dry_run):
             self._allow_unrelated = allow_unrelated
@@ -337,11 +336,9 @@ class Sync:
         self._is_left = ours and not is_ancestor(room, main, tip)
 
     def _say_what_came(self, checked: Iterable[Checked], notices: Iterable[Notice]) -> None:
-        place = f"which comes from {self._done.remote},"
         found = list(notices)
         for one in checked:
-            found += [Notice("secret-came", f"{path}, {place}", kind) for path, kind in one.secrets]
-            found += [Notice("hidden-came", f"{path}, {place}", why) for path, why in one.hidden.items()]
+            found += one.notices(f", which comes from {self._done.remote},")
             self._done.checked += one.entries
             self._done.received += one.commits
         for notice in found:

@@ -25,7 +25,6 @@ from gitmem.memory.memory import Memory
 from gitmem.memory.provenance import note_pulled
 from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
 from gitmem.memory.upkeep.create import install_hooks
-from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.receipts import receipts_in
 from gitmem.world import World
@@ -63,8 +62,8 @@ def clone(
         repository.refs.set(remote_ref("origin"), fetched.main or "", expected=None)
         install_hooks(repository, python=python)
         made = Memory(repository, config, world)
-        for path, kind in checked.secrets[:_FEW]:
-            made.report(Notice("secret-came", path, kind))
+        for notice in checked.notices()[:_FEW]:
+            made.report(notice)
         hold_back(made, checked.flagged)
         made.close()
     bundle = Memory(open_repository(root, world), config, world)

@@ -9,8 +9,9 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BundleUnusable, RefusedFetch
+from gitmem.errors import BundleUnusable, InvalidContent, RefusedFetch
 from gitmem.git import git_program
+from gitmem.git.objects import MAX_COMMIT_BYTES
 from gitmem.memory.erase.erased_list import erased_commits
 from gitmem.memory.gate.admission import redacted
 
@@ -46,7 +47,9 @@ def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
 def commit_msg(bundle: Bundle, path: str) -> None:
     """Redact the secrets in a message, and add the trailers that it lacks: git knows where they go."""
     with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-        message = file.read()
+        message = file.read(MAX_COMMIT_BYTES)
+    if len(message) == MAX_COMMIT_BYTES:
+        raise InvalidContent(f"The message is too long: at most {MAX_COMMIT_BYTES >> 20} MB.")
     clean = redacted(message)
     if clean != message:
         with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:

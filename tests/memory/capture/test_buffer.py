@@ -14,7 +14,7 @@ from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, InvalidConten
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.decorators import memorize_decision, memorize_tool
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.memory import Memory
 from gitmem.memory.origin import Trigger

@@ -12,8 +12,9 @@ from gitmem.errors import GitMemError, InvalidContent, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.capture.abandoned import pending_count
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.recorder import Recorded, SessionInfo, record
+from gitmem.memory.capture.recorder import Recorded, record
 from gitmem.memory.capture.recovery import recover
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.edits import Edits
 from gitmem.memory.history.log import LogEntry

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from gitmem.config import EndpointConfig
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.distill.by_model import INSTRUCTION, MEMORY_TOOL
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.distill.facts import DistilledFact

@@ -14,7 +14,7 @@ from gitmem.memory import review
 from gitmem.memory.history.log import History
 from gitmem.memory.history.story import chapters
 from gitmem.memory.memory import Memory
-from gitmem.okf import layout
+from gitmem.okf import layout, validate
 
 from tests.git.support import run_git, wrong
 from tests.memory.find.support_index import new_bundle
@@ -302,6 +302,9 @@ def test_a_line_of_another_form_is_named(bundle: Memory, tmp_path: Path) -> None
 def test_a_bad_line_costs_no_other(bundle: Memory, tmp_path: Path) -> None:
     """Each is named with its number, and what stands beside it arrives."""
     begun = {"gitmem": "event", "session": "s1", "at": "2026-06-30T14:00:00Z"}
+    deep: dict[str, object] = {}
+    for _ in range(80):
+        deep = {"a": deep}
     bad: list[object] = [
         {**begun, "kind": "tool_call", "fields": {"args": "ls"}},
         {**begun, "kind": "decision", "fields": {"rationale": "none"}},
@@ -310,6 +313,8 @@ def test_a_bad_line_costs_no_other(bundle: Memory, tmp_path: Path) -> None:
         {"gitmem": "entry", "text": ["a list"]},
         {"gitmem": "entry", "text": "one\n§\ntwo"},
         {"gitmem": "entry", "text": "x", "extra": ["a"]},
+        {"gitmem": "entry", "text": "x", "extra": deep},
+        {**begun, "session": "\ud800", "kind": "observation", "fields": {"content": "x"}},
         {"gitmem": "file", "path": "notes/x.bin", "base64": "%%%"},
         {"gitmem": "file", "path": 5, "text": "x"},
     ]
@@ -321,7 +326,7 @@ def test_a_bad_line_costs_no_other(bundle: Memory, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, [*bad, *good])))
     done = bundle.bring_in("jsonl", str(tmp_path / "in.jsonl"))
 
-    assert done.unread == [f"Line {number} of in.jsonl" for number in range(1, len(bad) + 1)]
+    assert {*done.unread} == {f"Line {number} of in.jsonl" for number in range(1, len(bad) + 1)}
     assert (done.entries, done.events, done.files) == (1, 1, 1)
     assert whole(bundle)
 
@@ -430,6 +435,73 @@ def test_one_file_that_is_not_utf_8(bundle: Memory, tmp_path: Path, form: str) -
     assert done.files == 3
     assert [one.rpartition("/")[2] for one in done.unread] == ["latin.md"]
     assert any("latin.md was left out: it is not UTF-8" in problem for problem in done.problems)
+    assert whole(bundle)
+
+
+@pytest.mark.parametrize("form", ["markdown", "okf"])
+def test_one_line_that_is_not_utf_8(bundle: Memory, tmp_path: Path, form: str) -> None:
+    """The lines around it arrive, it is named with its number, and arrives once it can be read."""
+    source = tmp_path / "logs" / "daily.md"
+    source.parent.mkdir()
+    source.write_bytes(b"# Log\n\nShipped.\nBad \xff line.\nMoved to Bonn.\n")
+    done = bundle.bring_in(form, str(source.parent))
+    path = "notes/daily.md" if form == "markdown" else "daily.md"
+    assert (done.files, done.unread) == (1, [f"Line 4 of {path}"])
+    assert (bundle.read(path) or b"").endswith("\nShipped.\n[…]\nMoved to Bonn.\n".encode())
+    assert bundle.bring_in(form, str(source.parent)).commits == 0
+
+    source.write_bytes(b"# Log\n\nShipped.\nGood line.\nMoved to Bonn.\n")
+    bundle.bring_in(form, str(source.parent))
+    assert (bundle.read(path) or b"").endswith(b"\nShipped.\nGood line.\nMoved to Bonn.\n")
+    assert whole(bundle)
+
+
+def test_one_bad_line_of_a_hermes_home(bundle: Memory, home: Path) -> None:
+    """Bytes that are no text in a memory file and in a message: each is named, and costs no other."""
+    bundle.bring_in("hermes", str(home))
+    memories = home / "memories" / "MEMORY.md"
+    before = texts(bundle)
+    memories.write_bytes(memories.read_bytes() + "\n§\nbad ".encode() + b"\xff\n" + "§\nA ferry.".encode())
+    with sqlite3.connect(home / "state.db") as sql:
+        sql.execute("INSERT INTO sessions (id, source, started_at) VALUES ('late', 'cli', 1800000000)")
+        for text in (b"Hello.", b"\xff\xfe", b"Bye."):
+            sql.execute(
+                "INSERT INTO messages (session_id, role, content, timestamp)"
+                " VALUES ('late', 'assistant', CAST(? AS TEXT), 1800000000)",
+                (text,),
+            )
+    sql.close()
+    done = bundle.bring_in("hermes", str(home))
+    assert [*before, "A ferry."] == texts(bundle)
+    assert ["Hello.", "Bye."] == [event.text for event in bundle.sessions.events("late")]
+    line = memories.read_bytes()[: memories.read_bytes().index(b"bad")].count(b"\n") + 1
+    assert done.unread[0] == f"Line {line} of memories/MEMORY.md"
+    assert [one.startswith("Message ") for one in done.unread] == [False, True]
+    assert whole(bundle)
+
+
+def test_a_store_that_is_full_takes_what_it_can_hold(bundle: Memory, tmp_path: Path) -> None:
+    """What would make the file too large to read back is left out by its line; a smaller one still fits."""
+    lines = [{"gitmem": "entry", "text": f"{number} {'lorem ' * 5000}"} for number in range(12)]
+    lines += [{"gitmem": "entry", "text": "The port is 8443"}]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    done = bundle.bring_in("jsonl", str(tmp_path / "in.jsonl"))
+    assert (done.entries, done.unread[0], len(done.unread)) == (9, "Line 9 of in.jsonl", 4)
+    assert texts(bundle)[-1] == "The port is 8443"
+    assert len(bundle.read("memories/MEMORY.md") or b"") < 256 * 1024
+    assert whole(bundle)
+
+
+def test_names_that_differ_by_case_alone(bundle: Memory, tmp_path: Path) -> None:
+    """They are one file where case is ignored: a folder is spelled as it is here, a file goes beside."""
+    names = ("notes/Dogs.md", "Notes/dogs.md", "NOTES/cats.md")
+    lines = [{"gitmem": "file", "path": name, "text": f"In {name}."} for name in names]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    done = bundle.bring_in("jsonl", str(tmp_path / "in.jsonl"))
+    assert (done.files, bundle.bring_in("jsonl", str(tmp_path / "in.jsonl")).commits) == (3, 0)
+    paths = bundle.file_paths()
+    assert validate.collisions(paths) == []
+    assert sum(b"In " in (bundle.read(path) or b"") for path in paths) == 3
     assert whole(bundle)
 
 
@@ -733,8 +805,10 @@ def test_pipes_devices_links_and_views_hang_no_import(bundle: Memory, tmp_path: 
     (home / "memories").mkdir(parents=True)
     (tmp_path / "outside.md").write_text("A text of somebody else.")
     (home / "memories" / "MEMORY.md").symlink_to(tmp_path / "outside.md")
+    os.mkfifo(home / "memories" / "USER.md")
     done = bundle.bring_in("hermes", str(home))
     assert "is a link out of" in " ".join(done.problems)
+    assert done.unread == ["memories/MEMORY.md", "memories/USER.md"]
     assert b"somebody else" not in (bundle.read("memories/MEMORY.md") or b"")
     with sqlite3.connect(home / "state.db") as database:
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i"

@@ -11,7 +11,6 @@ from gitmem.memory import review
 from gitmem.memory.gate.admission import Admission, Held
 from gitmem.memory.gate.evidence import Evidence
 from gitmem.memory.memory import Memory
-from gitmem.memory.origin import origin_of
 from gitmem.memory.review import waiting
 from gitmem.memory.session import Session
 from gitmem.safety.channels import UNHEARD
@@ -52,7 +51,7 @@ def test_a_tool_call_that_is_written_through_is_heard(make_bundle: Callable[...,
     """Recording without a session object feeds the evidence of the session that it names."""
     bundle = make_bundle(log_tool_calls=False)
     bundle.record_tool_call(**PAGE, session="s1")
-    origin = origin_of(bundle.config, bundle.sessions.info("s1"))
+    origin = bundle.sessions.info("s1").origin(bundle.config)
     assert bundle.curated.add(POISON, origin=origin).held
 
 

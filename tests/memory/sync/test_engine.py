@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from gitmem.cli.main import main
 from gitmem.config import Config
 from gitmem.errors import (
     GitMemError,
@@ -651,14 +654,18 @@ def test_one_snapshot_name_here_and_in_a_bundle_file(machines: Machines) -> None
     assert a.snapshots.get("good").commit == b.snapshots.get(name).commit
 
 
-def test_a_remote_that_was_not_agreed_to_says_what_to_run(machines: Machines) -> None:
-    """The command in the hint is one that works."""
+@pytest.mark.parametrize("known", [{}, {"shared": True}, {"mode": "push-only"}])
+def test_a_remote_that_was_not_agreed_to_says_what_to_run(machines: Machines, known: dict[str, Any]) -> None:
+    """The command in the hint works as it is written, and changes nothing else about the remote."""
     a = machines.first()
     remotes = Remotes(a.repository)
-    remotes.save(replace(remotes.get("origin"), consent=False))
+    remote = replace(remotes.get("origin"), **known)
+    remotes.save(replace(remote, consent=False))
     with pytest.raises(UsageError) as refused:
         Sync(a).run()
-    assert f"gitmem remote add origin {machines.hub} --yes" in refused.value.hint
+    command = refused.value.hint.split("`")[1]
+    assert 0 == main(["-C", a.root, *shlex.split(command)[1:]])
+    assert replace(remote, consent=True) == remotes.get("origin")
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -700,8 +707,6 @@ def test_snapshot_delete_remote_on_the_command_line(
     machines: Machines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`snapshot --delete NAME --remote` takes the name away on both sides."""
-    from gitmem.cli.main import main
-
     a = machines.first()
     a.snapshots.create("one", origin=a.origin())
     machines.sync(a)
@@ -859,7 +864,6 @@ def test_only_a_person_says_which_machines_are_theirs(
 ) -> None:
     """The command is refused without a terminal, and works at one."""
     from gitmem.cli.app import App
-    from gitmem.cli.main import main
 
     ours = machines.first("a")
     assert main(["-C", ours.root, "remote", "confirm", "Laptop"]) == 2

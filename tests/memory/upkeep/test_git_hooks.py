@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gitmem.errors import InvalidContent
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.git_hooks import commit_msg, pre_push
 
@@ -48,6 +49,12 @@ def test_a_secret_in_a_message_is_redacted(committed: Callable[[str], str]) -> N
     told = committed(f"use {secret}\n")
     assert secret not in told
     assert told.startswith("use [redacted github-token")
+
+
+def test_a_message_without_end_is_refused(committed: Callable[[str], str]) -> None:
+    """No other machine would take the commit."""
+    with pytest.raises(InvalidContent, match="too long"):
+        committed("a" * (1 << 20))
 
 
 def test_a_deleted_branch_sends_nothing(bundle: Memory) -> None:
