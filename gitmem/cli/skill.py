@@ -90,7 +90,7 @@ def patch(app: App, name: str, old: str, new: str, **more: Any) -> None:
     name="write-file",
 )
 def write_file(app: App, name: str, file: str, path: str, **more: str) -> None:
-    """Write a supporting file of a skill: references/, templates/, scripts/ or assets/."""
+    """Write a supporting file of a skill, such as references/api.md."""
     _write(app, "write_file", name, file, _bytes(app, path), **more)
 
 

@@ -1,6 +1,6 @@
 """Skills as files: where one is, what its limits are, and the two forms of a file.
 
-A skill is `skills/<category>/<name>/SKILL.md`, files beside it, and what is in four folders. Agents write SKILL.md without a
+A skill is `skills/<category>/<name>/SKILL.md`, files beside it, and what is in its folders. Agents write SKILL.md without a
 `type`, which OKF asks for: `stored` is the form in the bundle, `original` the form that agents and hosts have.
 """
 
@@ -65,12 +65,11 @@ def check_category(category: str) -> str:
 
 
 def check_file_path(file: str) -> str:
-    """Return the path of a supporting file inside a skill; raises where it is in another folder than the four."""
-    folder, slash, rest = file.partition("/")
-    if (slash and (folder not in FOLDERS or not rest)) or file in (*FOLDERS, SKILL_FILE, ""):
+    """Return the path of a supporting file inside a skill; raises where it cannot be one."""
+    if file in (*FOLDERS, SKILL_FILE, "") or file.endswith("/"):
         raise InvalidContent(
-            f"{file[:80]!a} is outside the folders of a skill.",
-            hint=f"Supporting files are beside {SKILL_FILE} or below {', '.join(f'{name}/' for name in FOLDERS)}.",
+            f"{file[:80]!a} is not the name of a supporting file.",
+            hint=f"Supporting files are beside {SKILL_FILE} or in a folder, such as {FOLDERS[0]}/.",
         )
     paths.check_path(f"{ROOT}/x/{file}")
     if any(part.startswith(".") for part in file.split("/")):
@@ -83,13 +82,18 @@ def directory(name: str, category: str = "") -> str:
     return "/".join(part for part in (ROOT, check_category(category), check_name(name)) if part)
 
 
-def by_skill(names: Iterable[str]) -> dict[str, list[str]]:
-    """Files by the skill they belong to: its directory, as far as a path can tell."""
+def by_skill(names: Iterable[str], known: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Files by the directory of their skill: the first with a SKILL.md among them and the `known`, else a guess."""
+    names = list(names)
+    end = f"/{SKILL_FILE}"
+    roots = {name.removesuffix(end) for name in (*names, *known) if name.endswith(end)}
     found: dict[str, list[str]] = {}
     for name in names:
         parts = name.split("/")[:-1]
-        depth = next((place for place, part in enumerate(parts) if part in FOLDERS and place), len(parts))
-        found.setdefault("/".join(parts[:depth]) or name, []).append(name)
+        guess = next((place for place, part in enumerate(parts) if part in FOLDERS and place), len(parts))
+        above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        root = next((one for one in above if one in roots), "/".join(parts[:guess]))
+        found.setdefault(root or name, []).append(name)
     return found
 
 

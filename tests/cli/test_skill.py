@@ -56,8 +56,8 @@ def test_files_of_a_skill(deploy: Cli) -> None:
     assert "files: scripts/run.sh" in deploy("skill", "show", "deploy").out
     assert script.read_text() == deploy("skill", "show", "deploy", "scripts/run.sh").out
     deploy("skill", "remove-file", "deploy", "scripts/run.sh")
-    assert "is outside the folders" in deploy.fails(
-        "skill", "write-file", "deploy", "bin/run.sh", "--from", str(script)
+    assert "is not the name of a supporting file" in deploy.fails(
+        "skill", "write-file", "deploy", "scripts/", "--from", str(script)
     )
 
 

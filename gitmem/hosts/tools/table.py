@@ -244,7 +244,7 @@ _ROWS = (
             "name": _TEXT,
             "content": {"type": "string", "maxLength": SKILL_LIMIT},
             "category": _TEXT,
-            "file_path": _said("Beside SKILL.md, or below references, templates, scripts or assets."),
+            "file_path": _said("Such as references/api.md."),
             "file_content": {"type": "string", "maxLength": SKILL_LIMIT},
             "old_string": _TEXT,
             "new_string": _TEXT,

@@ -48,6 +48,8 @@ class SkillDirectory(Mirror):
         self._top = top
         self._is_flat = is_flat
         self._enforce = bundle.config.enforce_host_files
+        self._names: Collection[str] = ()
+        """The files on both sides, by which the skill of each is known."""
 
     # What differs from one kind of directory to another
 
@@ -76,7 +78,8 @@ class SkillDirectory(Mirror):
         ours = self._here(alone)
         here = {name: _hash(found) for name, found in ours.items()}
         both = conflicts(base, here, there)
-        for skill, names in by_skill(incoming(base, here, there)).items():
+        self._names = {*base, *here, *there}
+        for skill, names in by_skill(incoming(base, here, there), self._names).items():
             batch = {name: data.get(name) for name in names}
             origin = self._origin_of(skill, batch)
             admitted = self._admitted(skill, batch, held, origin or self._nobody())
@@ -195,7 +198,7 @@ class SkillDirectory(Mirror):
 
     def _path(self, name: str) -> str:
         if self._is_flat:
-            (skill,) = by_skill([name])
+            (skill,) = by_skill([name], self._names)
             name = f"{skill.rpartition('/')[2]}{name.removeprefix(skill)}"
         return os.path.join(self._top, *name.split("/"))
 

@@ -131,6 +131,29 @@ def test_a_dangerous_file_keeps_the_whole_skill_out(bundle: Memory, claude: Path
     assert "skills/deploy/scripts/a.sh" in files(bundle)
 
 
+def test_a_skill_may_have_folders_of_any_name(bundle: Memory, claude: Path) -> None:
+    """As public skills have them: one commit, each file in its place on both sides, nothing of it if one is bad."""
+    put(claude, "mcp/SKILL.md", text("mcp", "How to write a server"))
+    put(claude, "mcp/reference/deep/node.md", "Use node.\n")
+    put(claude, "mcp/LICENSE.txt", "MIT\n")
+    links(bundle).link(str(claude))
+    assert "import: skill mcp changed: LICENSE.txt, SKILL.md, node.md" == next(iter(bundle.log())).subject
+    bundle.skills.patch("mcp", "Use node.", "Use Python.", file="reference/deep/node.md")
+    bundle.skills.write_file("mcp", "core/run.md", "Run it.\n")
+    links(bundle).look()
+    assert "Use Python.\n" == (claude / "mcp/reference/deep/node.md").read_text()
+    assert [
+        "mcp/LICENSE.txt",
+        "mcp/SKILL.md",
+        "mcp/core/run.md",
+        "mcp/reference/deep/node.md",
+    ] == names(claude)
+    put(claude, "mcp/reference/deep/node.md", STEALS)
+    put(claude, "mcp/LICENSE.txt", "BSD\n")
+    links(bundle).look()
+    assert "MIT\n" == bundle.skills.view("mcp", "LICENSE.txt").text
+
+
 def test_a_directory_that_does_not_say_so_is_left_alone(bundle: Memory, claude: Path) -> None:
     """The state of a bundle may come from somebody else."""
     links(bundle).link(str(claude))

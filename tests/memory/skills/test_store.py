@@ -168,7 +168,7 @@ def test_platforms_are_honoured(bundle: Memory) -> None:
 
 
 def test_files_beside_the_skill_are_part_of_it(bundle: Memory, tmp_path: Path) -> None:
-    """A license and further pages at its root, as agentskills.io allows them; nothing in other folders or hidden."""
+    """A license, further pages at its root and folders of any name, as agentskills.io allows them; nothing hidden."""
     there = tmp_path / "deploy"
     there.mkdir()
     for name, content in (("SKILL.md", text()), ("LICENSE.txt", "MIT\n"), ("forms.md", "# Forms\n")):
@@ -177,7 +177,8 @@ def test_files_beside_the_skill_are_part_of_it(bundle: Memory, tmp_path: Path) -
     assert ("LICENSE.txt", "forms.md") == tuple(bundle.skills.view("deploy").files)
     assert "# Forms\n" == bundle.skills.view("deploy", "forms.md").text
     bundle.skills.write_file("deploy", "reference.md", "More.\n")
-    for file in ("other/x.md", ".hidden", "references", "../x.md"):
+    bundle.skills.write_file("deploy", "core/run.md", "Run.\n")
+    for file in ("other/.x.md", ".hidden", "references", "../x.md"):
         unchanged(bundle, lambda file=file: bundle.skills.write_file("deploy", file, "x"), GitMemError)  # type: ignore[misc]
 
 
@@ -365,9 +366,9 @@ def test_a_skill_md_with_a_type_and_other_line_ends(bundle: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", [".run.sh", "lib/run.sh", "scripts", "scripts/", "scripts/../../x", "assets/.x"]
+    "file", [".run.sh", "lib/.run.sh", "scripts", "scripts/", "scripts/../../x", "assets/.x"]
 )
-def test_a_file_outside_the_four_folders(bundle: Memory, file: str) -> None:
+def test_a_name_that_no_supporting_file_has(bundle: Memory, file: str) -> None:
     bundle.skills.create("deploy", text())
     unchanged(bundle, lambda: bundle.skills.write_file("deploy", file, "x"), InvalidContent)
 
