@@ -70,23 +70,23 @@ class Lookup:
     """The history by its keys. Answers hold for the commit that the index is at."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
 
     # Where the index stands
 
     @property
     def tip(self) -> str:
         """The commit that the index reflects; empty before the first."""
-        return self._database.get("tip")
+        return self.database.get("tip")
 
     @property
     def seq(self) -> int:
         """That commit's place on the first-parent line."""
-        return int(self._database.get("seq") or 0)
+        return int(self.database.get("seq") or 0)
 
     def count_texts(self) -> int:
         """Return the number of distinct texts in the index."""
-        return int(self._database.column("SELECT count(*) FROM entry")[0])
+        return int(self.database.column("SELECT count(*) FROM entry")[0])
 
     # Commits
 
@@ -122,11 +122,11 @@ class Lookup:
 
     def in_order(self, oids: Iterable[str]) -> list[str]:
         """Those of some commits that are on the line or came by a merge, newest first."""
-        found = self._database.rows_of("SELECT seq, main, id, oid FROM commits WHERE oid IN", oids)
+        found = self.database.rows_of("SELECT seq, main, id, oid FROM commits WHERE oid IN", oids)
         return [oid for *_, oid in sorted(found, reverse=True)]
 
     def _commits(self, where: str, values: Iterable[Any], *, order: bool = True) -> list[CommitRow]:
-        found = self._database.rows(_COMMIT + where + (_NEWEST if order else ""), tuple(values))
+        found = self.database.rows(_COMMIT + where + (_NEWEST if order else ""), tuple(values))
         return [CommitRow(oid, seq, bool(main), *rest) for oid, seq, main, *rest in found]
 
     # Spans
@@ -150,7 +150,7 @@ class Lookup:
     def places(self, space: str = "", beginning: str = "") -> list[tuple[str, str, str]]:
         """Path, space and key of every entry there ever was, or of those of a space whose key begins so."""
         where = "WHERE s.space = ? AND substr(s.key, 1, ?) = ?" if space else ""
-        return self._database.rows(
+        return self.database.rows(
             f"SELECT DISTINCT p.name, s.space, s.key FROM span s JOIN path p ON p.id = s.path {where}",
             (space, len(beginning), beginning) if space else (),
         )
@@ -176,7 +176,7 @@ class Lookup:
     # The events of a session, in the order of time
 
     def count_events(self, session: str) -> int:
-        return int(self._database.column(f"SELECT count(*) FROM span s WHERE {_EVENT_OF}", (session,))[0])
+        return int(self.database.column(f"SELECT count(*) FROM span s WHERE {_EVENT_OF}", (session,))[0])
 
     def events(
         self, session: str, limit: int, *, last: bool = False, start: str = "", end: str = "~"
@@ -187,7 +187,7 @@ class Lookup:
 
     def events_around(self, session: str, span: int, reach: int) -> list[Span]:
         """An event with `reach` events before and after it."""
-        found = self._database.row("SELECT at FROM span WHERE id = ?", (span,))
+        found = self.database.row("SELECT at FROM span WHERE id = ?", (span,))
         if found is None:
             return []
         here = (session, found[0], span)
@@ -202,7 +202,7 @@ class Lookup:
     def _spans(self, where: str, values: Iterable[Any], order: str = "s.from_seq, s.id") -> list[Span]:
         return [
             Span(*_with_tags(row))
-            for row in self._database.rows(f"{_SPAN} {where} ORDER BY {order}", tuple(values))
+            for row in self.database.rows(f"{_SPAN} {where} ORDER BY {order}", tuple(values))
         ]
 
     # Sessions
@@ -225,7 +225,7 @@ class Lookup:
 
     def names(self, what: Named) -> list[str]:
         """Every name of a kind that the history has, or had."""
-        return [name for (row,) in self._database.rows(_NAMES[what]) for name in tags_of(row)]
+        return [name for (row,) in self.database.rows(_NAMES[what]) for name in tags_of(row)]
 
     def sessions(self, *, limit: int = -1, offset: int = 0) -> list[SessionFacts]:
         """Every session there is, the newest first."""
@@ -249,7 +249,7 @@ class Lookup:
     def roots(self) -> dict[str, str]:
         """Return for each session that came out of another the first one of its line."""
         query = "SELECT name, parent FROM session WHERE parent > '' AND to_seq IS NULL"
-        parents: dict[str, str] = dict(self._database.rows(query))
+        parents: dict[str, str] = dict(self.database.rows(query))
         found = {}
         for name in parents:
             seen, root = {name}, name
@@ -263,27 +263,27 @@ class Lookup:
         """Return the number of entries that each session ever wrote."""
         listed = list(names)
         query = f"SELECT session, count(*) FROM span WHERE session IN ({marks(listed)}) GROUP BY session"
-        return dict(self._database.rows(query, listed))
+        return dict(self.database.rows(query, listed))
 
     def _sessions(self, where: str, values: Iterable[Any]) -> list[SessionFacts]:
         columns = ", ".join(column.name for column in fields(SessionFacts))
-        found = self._database.rows(f"SELECT {columns} FROM session WHERE {where}", tuple(values))
+        found = self.database.rows(f"SELECT {columns} FROM session WHERE {where}", tuple(values))
         return [SessionFacts(*row) for row in found]
 
     # Keys: by what a text is known that repeats an entry
 
     def has_keys(self) -> bool:
-        return self._database.row("SELECT 1 FROM key LIMIT 1") is not None
+        return self.database.row("SELECT 1 FROM key LIMIT 1") is not None
 
     def keys_near(self, tokens: Iterable[str]) -> list[tuple[int, str]]:
         """Return the keys and quotes that a text of these tokens may have, each with the id of its entry."""
         return list(
-            dict.fromkeys(self._database.rows_of("SELECT entry, word FROM key WHERE token IN", tokens))
+            dict.fromkeys(self.database.rows_of("SELECT entry, word FROM key WHERE token IN", tokens))
         )
 
     def was_known(self, phrase: str, entry: int, seq: int, session: str) -> bool:
         """Return whether knowledge, or more than a few turns of other sessions, had a phrase before a commit."""
-        ranks = self._database.column(
+        ranks = self.database.column(
             f"SELECT s.rank FROM span s WHERE s.entry IN ({_HAVING}) AND s.entry <> ? "
             "AND s.from_seq BETWEEN 1 AND ? AND (s.rank = 'knowledge' OR (s.type = 'turn' AND s.session <> ?)) "
             "ORDER BY s.rank <> 'knowledge' LIMIT ?",
@@ -299,14 +299,14 @@ class Lookup:
 
     def turns_of(self, path: str, key: str) -> list[str]:
         """The turns that wrote an entry, as any version of it said."""
-        return self._database.column(
+        return self.database.column(
             "SELECT DISTINCT w.turn FROM wrote w JOIN path p ON p.id = w.path WHERE p.name = ? AND w.key = ? ORDER BY 1",
             (path, key),
         )
 
     def first_turns(self, session: str, limit: int = 50) -> list[tuple[str, str]]:
         """The turns with which a session began, each with what was said in it."""
-        return self._database.rows(
+        return self.database.rows(
             "SELECT s.turn, e.text FROM span s JOIN entry e ON e.id = s.entry WHERE s.session = ? AND s.type = 'turn' "
             "AND s.space = 'event' ORDER BY s.at, s.id LIMIT ?",
             (session, limit),
@@ -315,7 +315,7 @@ class Lookup:
     def turns_beside(self, turn: str) -> tuple[str, str]:
         """The previous and next turn of one in its session; empty where there is none."""
         beside = "SELECT o.turn FROM span o WHERE o.session = h.session AND o.type = 'turn' AND o.space = 'event' AND"
-        found = self._database.row(
+        found = self.database.row(
             f"SELECT ({beside} (o.at, o.id) < (h.at, h.id) ORDER BY o.at DESC, o.id DESC LIMIT 1), "
             f"({beside} (o.at, o.id) > (h.at, h.id) ORDER BY o.at, o.id LIMIT 1) FROM span h "
             "WHERE h.turn = ? AND h.turn <> '' AND h.type = 'turn' ORDER BY h.from_seq, h.id LIMIT 1",
@@ -331,13 +331,11 @@ class Lookup:
 
     def shown_to(self, name: str) -> list[tuple[str, str]]:
         """The sessions that were shown an entry of that name, each with the turn."""
-        return self._database.rows(
-            "SELECT session, turn FROM shown WHERE name = ? ORDER BY from_seq", (name,)
-        )
+        return self.database.rows("SELECT session, turn FROM shown WHERE name = ? ORDER BY from_seq", (name,))
 
     def prompted_between(self, start: int, end: int | None) -> list[str]:
         """The sessions whose prompts were made from a commit of this stretch of the line."""
-        return self._database.column(
+        return self.database.column(
             "SELECT DISTINCT b.session FROM commits c JOIN block b ON b.commit_oid = c.oid "
             "WHERE c.seq >= ? AND c.seq < ? ORDER BY c.seq",
             (start, self.seq + 1 if end is None else end),
@@ -345,7 +343,7 @@ class Lookup:
 
     def gone_of_turn(self, turn: str) -> list[tuple[int, str]]:
         """The entries that a turn wrote and that are no longer where it wrote them; each with the commit that says so."""
-        return self._database.rows(
+        return self.database.rows(
             "SELECT DISTINCT s.entry, c.oid FROM wrote w JOIN commits c ON c.id = w.origin "
             "JOIN span s ON s.path = w.path AND s.key = w.key WHERE w.turn = ? AND NOT EXISTS "
             "(SELECT 1 FROM span n WHERE n.path = w.path AND n.key = w.key AND n.to_seq IS NULL)",
@@ -357,17 +355,17 @@ class Lookup:
         found: dict[str, list[str]] = {}
         query = "SELECT s.turn, c.oid FROM span s JOIN commits c ON c.id = s.origin"
         query += f" WHERE {schema.IS_UNDO}"
-        for turn, commit in self._database.rows(query):
+        for turn, commit in self.database.rows(query):
             found.setdefault(turn, []).append(commit)
         return found
 
     def shown_in(self, turn: str) -> list[str]:
         """The names of the entries that a turn was shown."""
-        return self._database.column("SELECT DISTINCT name FROM shown WHERE turn = ?", (turn,))
+        return self.database.column("SELECT DISTINCT name FROM shown WHERE turn = ?", (turn,))
 
     def gone_sections(self, limit: int) -> list[tuple[int, str, str]]:
         """The § entries that are in no file any more, the last ones first: id, key and text."""
-        found = self._database.rows(
+        found = self.database.rows(
             "SELECT s.entry, s.key, e.text, max(s.to_seq) FROM span s JOIN entry e ON e.id = s.entry "
             "WHERE s.to_seq IS NOT NULL AND s.space = '§' AND NOT EXISTS "
             "(SELECT 1 FROM span n WHERE n.entry = s.entry AND n.space = '§' AND n.to_seq IS NULL) "
@@ -378,14 +376,14 @@ class Lookup:
 
     def turns_of_entry(self, entry: int) -> list[str]:
         """The turns that wrote a text, wherever it was."""
-        return self._database.column(
+        return self.database.column(
             "SELECT DISTINCT w.turn FROM span s JOIN wrote w ON w.path = s.path AND w.key = s.key "
             "WHERE s.entry = ?",
             (entry,),
         )
 
     def text_of(self, entry: int) -> str:
-        return "".join(self._database.column("SELECT text FROM entry WHERE id = ?", (entry,)))
+        return "".join(self.database.column("SELECT text FROM entry WHERE id = ?", (entry,)))
 
     def knowledge_spans(self, entry: int) -> list[Span]:
         """Every place where an entry was knowledge or an observation, the oldest first."""
@@ -393,7 +391,7 @@ class Lookup:
 
     def successors(self, key: str) -> list[tuple[int, str]]:
         """The entries that took the place of a § entry and are there now, the newest first."""
-        return self._database.rows(
+        return self.database.rows(
             "SELECT e.id, e.text FROM span s JOIN entry e ON e.id = s.entry "
             "WHERE s.replaces = ? AND s.replaces <> '' "
             "ORDER BY s.to_seq IS NULL DESC, s.at DESC, s.key DESC",
@@ -408,7 +406,7 @@ class Lookup:
 
     def knowledge_with(self, phrase: str, limit: int) -> list[tuple[int, str]]:
         """Return the knowledge of now that has these words in a row."""
-        return self._database.rows(
+        return self.database.rows(
             "SELECT DISTINCT e.id, e.text FROM entry e JOIN span s ON s.entry = e.id "
             f"WHERE e.id IN ({_HAVING}) AND s.to_seq IS NULL AND {_KNOWN} LIMIT ?",
             (f'"{phrase}"', limit),
@@ -422,16 +420,16 @@ class Lookup:
 
     def retracted_among(self, names: Iterable[str]) -> set[str]:
         """Those of the names under which something is retracted now."""
-        found = self._database.rows_of("SELECT hash FROM retraction WHERE to_seq IS NULL AND hash IN", names)
+        found = self.database.rows_of("SELECT hash FROM retraction WHERE to_seq IS NULL AND hash IN", names)
         return {name for (name,) in found}
 
     def has_retractions(self) -> bool:
         """Return whether anything is retracted now."""
-        return self._database.row("SELECT 1 FROM retraction WHERE to_seq IS NULL LIMIT 1") is not None
+        return self.database.row("SELECT 1 FROM retraction WHERE to_seq IS NULL LIMIT 1") is not None
 
     def links(self, path: str) -> list[str]:
         """The paths that a file links to."""
-        return self._database.column(
+        return self.database.column(
             "SELECT DISTINCT l.target FROM link l JOIN path p ON p.id = l.source "
             "WHERE p.name = ? AND l.to_seq IS NULL ORDER BY l.target",
             (path,),
@@ -439,7 +437,7 @@ class Lookup:
 
     def backlinks(self, path: str) -> list[str]:
         """The files that link to a path."""
-        return self._database.column(
+        return self.database.column(
             "SELECT DISTINCT p.name FROM link l JOIN path p ON p.id = l.source "
             "WHERE l.target = ? AND l.to_seq IS NULL ORDER BY p.name",
             (path,),

@@ -10,7 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -138,12 +138,6 @@ class Bundle:
         if failed:
             raise failed[0]
         return done
-
-    def close_buffers(self) -> None:
-        """Flush every buffer and give its journal back; what cannot be committed waits there for the next start."""
-        with ExitStack() as steps:
-            for buffer in self.open_buffers():
-                steps.callback(buffer.close)
 
     # What there is to say
 

@@ -28,16 +28,8 @@ _PATIENCE = 1.0
 """Seconds that a reader waits for a build in the background; then it reads the index as it is."""
 
 
-def _silent(_done: int, _of: int) -> None:
-    return
-
-
-class Index(Lookup):
-    """An open index: what it knows of the history, and the database for `gitmem.index.candidates`."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.database = database
+Index = Lookup
+"""An open index."""
 
 
 class Indexing:
@@ -50,7 +42,7 @@ class Indexing:
         self._local = threading.local()
         self._open: weakref.WeakSet[Index] = weakref.WeakSet()
         bundle.on_close(self.close_all)
-        self.progress: Progress = _silent
+        self.progress: Progress = lambda _done, _of: None
         """Told how far a long build has come; the command line shows a bar."""
 
     # Reading
@@ -60,8 +52,7 @@ class Indexing:
         tip = self._bundle.tip
         index = self._opened()
         if index is not None and index.database.path == PRIVATE:
-            if index.tip != tip:
-                self._bring_up(index.database, tip)
+            self._fill(index.database, tip)
             return index
         try:
             if index is None:
@@ -70,7 +61,7 @@ class Indexing:
                 if index.tip and self._is_brought_up_elsewhere(index, tip):
                     self._bundle.report(Notice("index-behind"))
                 else:
-                    self._bring_up(index.database, tip)
+                    self._fill(index.database, tip)
             return index
         except IndexTrouble as trouble:
             return self._repaired(trouble, tip)
@@ -79,18 +70,17 @@ class Indexing:
         """Bring the index up to the tip in the background, while readers go on with what it has."""
         with (
             contextlib.suppress(IndexTrouble, BundleBusy),
-            self._background().hold("index", wait=0),
+            self._lock("index-background").hold("index", wait=0),
             self._building(),
         ):
             database = Database.open(self.path)
             try:
-                if Lookup(database).tip != self._bundle.tip:
-                    self._bring_up(database, self._bundle.tip)
+                self._fill(database, self._bundle.tip)
             finally:
                 database.close()
 
     def _is_brought_up_elsewhere(self, index: Index, tip: Oid) -> bool:
-        lock, until = self._background(), time.monotonic() + _PATIENCE
+        lock, until = self._lock("index-background"), time.monotonic() + _PATIENCE
         while lock.is_held and time.monotonic() < until:
             time.sleep(_PATIENCE / 20)
         return index.tip != tip and lock.is_held
@@ -133,7 +123,7 @@ class Indexing:
             if unless_current:
                 with contextlib.suppress(IndexTrouble):
                     found = Database.open(self.path)
-                    self._bring_up(found, tip)
+                    self._fill(found, tip)
                     return found
             made = self._bundle.state.path(INDEX_NEW)
             remove(made)
@@ -166,20 +156,16 @@ class Indexing:
                 raise IndexTrouble("unwritable", f"the system refuses ({error.strerror})") from error
             yield
 
-    def _lock(self) -> Lock:
-        return self._bundle.state.lock("index", "Another process is building the index.")
-
-    def _background(self) -> Lock:
-        """The lock that says: this build may take long, do not wait for it."""
-        return self._bundle.state.lock("index-background", "Another process is building the index.")
-
-    def _bring_up(self, database: Database, tip: Oid) -> None:
-        if not database.is_writable:
-            raise IndexTrouble("unwritable", "it is behind and cannot be written to")
-        self._fill(database, tip)
+    def _lock(self, name: str = "index") -> Lock:
+        """The lock of a build, or `index-background` of one that takes long: nobody waits for that."""
+        return self._bundle.state.lock(name, "Another process is building the index.")
 
     def _fill(self, database: Database, tip: Oid) -> None:
         """Bring a database up to a commit, in one transaction."""
+        if Lookup(database).tip == tip:
+            return
+        if not database.is_writable:
+            raise IndexTrouble("unwritable", "it is behind and cannot be written to")
         from gitmem.index.writer import Writer
         from gitmem.memory.replay import Replay
 
@@ -187,12 +173,7 @@ class Indexing:
             index = Lookup(database)
             if index.tip == tip:  # another process was faster
                 return
-            commits, base = self._missing(index, tip)
-            seq = 0
-            if base is not None:
-                known = index.commit(base.oid)
-                assert known is not None
-                seq = known.seq
+            commits, base, seq = self._missing(index, tip)
             writer = Writer(database)
             if seq < index.seq:
                 writer.roll_back(seq)
@@ -201,8 +182,8 @@ class Indexing:
             database.set("tip", tip)
             database.set("seq", str(seq + len(commits)))
 
-    def _missing(self, index: Lookup, tip: Oid) -> tuple[list[Commit], Commit | None]:
-        """The commits of the line that the index lacks, oldest first, and the one it has before them."""
+    def _missing(self, index: Lookup, tip: Oid) -> tuple[list[Commit], Commit | None, int]:
+        """The commits of the line that the index lacks, oldest first, and the one it has before them, with its place."""
         store = self._repository.store
         found: list[Commit] = []
         current: Oid | None = tip
@@ -210,10 +191,10 @@ class Indexing:
             commit = store.commit(current)
             known = index.commit(current)
             if known is not None and known.main:
-                return found[::-1], commit
+                return found[::-1], commit, known.seq
             found.append(commit)
             current = commit.parents[0] if commit.parents else None
-        return found[::-1], None
+        return found[::-1], None, 0
 
     # Connections: one for each thread
 

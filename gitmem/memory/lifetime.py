@@ -70,7 +70,8 @@ class OpenBundle(Bundle):
                 steps.callback(self.tidy_in_background)
             steps.callback(self.repository.store.close)
             steps.callback(lambda: found.extend(self.bring_host_along()))
-            for close in (*self._closing, self.close_buffers):
+            # What cannot be flushed waits in its journal for the next start.
+            for close in (*self._closing, *(buffer.close for buffer in self.open_buffers())):
                 steps.callback(close)
         return found
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from gitmem.errors import GitMemError
+from gitmem.memory.capture.transcripts import cut
 from gitmem.notices import Notice
 
 P = ParamSpec("P")
@@ -35,15 +36,13 @@ def memorize_decision(
     """Record what the function returns as a decision; its docstring's first line says why, or `rationale`."""
     tags = tags if isinstance(tags, str) else tuple(tags)
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        def tell(_given: object, result: object, error: Exception | None) -> None:
-            if error is None:
-                why = rationale or _first_line(function)
-                bundle.record_decision(str(result), why, tags, session=session)
+    def tell(
+        function: Callable[..., object], _given: object, result: object, error: Exception | None
+    ) -> None:
+        if error is None:
+            bundle.record_decision(str(result), rationale or _first_line(function), tags, session=session)
 
-        return _observed(bundle, function, tell)
-
-    return decorate
+    return lambda function: _observed(bundle, function, tell)
 
 
 def memorize_tool(
@@ -53,40 +52,35 @@ def memorize_tool(
 
     The first one makes the tool known, with its docstring.
     """
+    known: set[Callable[..., object]] = set()
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        about = {"description": _first_line(function)}
+    def tell(function: Callable[..., object], given: object, result: object, error: Exception | None) -> None:
+        fields = {"tool_name": name or function.__name__, "args": given}
+        fields["result"] = str(result) if error is None else f"failed: {type(error).__name__}: {error}"
+        about = {} if function in known else {"description": _first_line(function)}
+        bundle.record_event("tool_call", session=session, **fields, **about)
+        known.add(function)
 
-        def tell(given: object, result: object, error: Exception | None) -> None:
-            told = str(result) if error is None else f"failed: {type(error).__name__}: {error}"
-            known = {"tool_name": name or function.__name__, "args": given, "result": told}
-            bundle.record_event("tool_call", session=session, **known, **about)
-            about.clear()
-
-        return _observed(bundle, function, tell)
-
-    return decorate
+    return lambda function: _observed(bundle, function, tell)
 
 
-def _observed(
-    bundle: Recorder, function: Callable[P, R], tell: Callable[[object, object, Exception | None], None]
-) -> Callable[P, R]:
+def _observed(bundle: Recorder, function: Callable[P, R], tell: Callable[..., None]) -> Callable[P, R]:
     """Tell what a function was given and what came of it; a coroutine is awaited."""
 
     @contextlib.contextmanager
     def observed(args: tuple[object, ...], kwargs: dict[str, Any]) -> Iterator[list[Any]]:
+        given = {"args": list(map(_shown, args)), **{key: _shown(value) for key, value in kwargs.items()}}
         result: list[Any] = []
         failure: Exception | None = None
-        given = {"args": list(map(_shown, args)), **{key: _shown(value) for key, value in kwargs.items()}}
         try:
             yield result
         except Exception as error:
             failure = error
             raise
         finally:
-            if result or failure is not None:
+            if result or failure:
                 try:
-                    tell(given, result[0] if result else None, failure)
+                    tell(function, given, result[0] if result else None, failure)
                 except GitMemError as error:
                     bundle.report(Notice("call-not-recorded", function.__name__, str(error)))
 
@@ -107,10 +101,9 @@ def _observed(
 
 def _shown(value: object) -> str:
     try:
-        shown = repr(value)
+        return cut(repr(value), _ARGUMENT_LIMIT)
     except Exception:  # noqa: BLE001 - a foreign __repr__ may raise anything
-        shown = f"({type(value).__name__})"
-    return shown if len(shown) <= _ARGUMENT_LIMIT else shown[: _ARGUMENT_LIMIT - 1] + "…"
+        return f"({type(value).__name__})"
 
 
 def _first_line(function: Callable[..., object]) -> str:
