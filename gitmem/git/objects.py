@@ -263,7 +263,7 @@ MAX_COMMIT_BYTES = 1024 * 1024
 
 def refuse_large(oid: Oid, kind: bytes, size: int) -> None:
     """Raise RefusedFetch for a commit or tag that is too large to be read again and again."""
-    if kind != b"blob" and kind != b"tree" and size > MAX_COMMIT_BYTES:
+    if kind not in (b"blob", b"tree") and size > MAX_COMMIT_BYTES:
         raise RefusedFetch(
             f"The remote sends a {kind.decode()} of {size >> 20} MB ({oid[:12]}): at most "
             f"{MAX_COMMIT_BYTES >> 20} MB are taken.",
