@@ -62,6 +62,7 @@ _NOUNS_HAVE_CAPITALS = re.compile(
 _SHORT_NAME = 3
 _FEW_CHANGED = 3
 """Words that a correction takes out of a text at most; what changes more of it says something else."""
+_HOST = re.compile(r"(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w.-])|(?<=@)(?:[a-z0-9-]+\.)+[a-z]{2,}")
 _WHOLE_LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
@@ -158,7 +159,14 @@ def shared_keys(one: str, other: str) -> set[str]:
     found = keys_of(one) & keys_of(other)
     found |= (_names(one) & _mentioned(other)) | (_mentioned(one) & _names(other))
     is_number = re.compile(r"\d").search
-    return {key for key in found if is_sure(key) or not (is_number(key) or _CALENDAR.fullmatch(key))}
+    sure = {key for key in found if is_sure(key) or not (is_number(key) or _CALENDAR.fullmatch(key))}
+    return sure or {*(_owners(one) & tokens_of(other)), *(_owners(other) & tokens_of(one))}
+
+
+def _owners(text: str) -> frozenset[str]:
+    """Return the names of those who have the hosts in a text: `fennwick` of `results.fennwick.example`."""
+    hosts = (host.split(".") for host in _HOST.findall(fold(text[:_LONGEST])))
+    return frozenset(labels[-2] for labels in hosts if len(labels[-2]) > _ACRONYM and labels[-2] not in STOP)
 
 
 def _names(text: str) -> frozenset[str]:

@@ -55,14 +55,14 @@ def test_log_does_without_yaml(mem: Cli) -> None:
 
 
 def test_status_imports_nothing_for_what_is_not_there(mem: Cli) -> None:
-    """Without facts, sessions, hand edits and remotes it does without the recorder, the scanner and the transport."""
+    """Without facts, sessions, hand edits and remotes it does without the recorder, the rules and the transport."""
     mem.git("rm", "-rq", "memories")
     mem.git("commit", "-qm", "no facts")
     code = (
         f"import sys; from gitmem.cli.main import main; main(['-C', {str(mem.root)!r}, 'status']); "
         "heavy = {'sqlite3', 'tomllib', 'dulwich.repo', 'gitmem.git.transaction', "
-        "'gitmem.git.transport', 'gitmem.memory.hand_edits', 'gitmem.memory.gate.admission', "
-        "'gitmem.memory.curated.store', 'gitmem.memory.capture.recorder', 'gitmem.memory.capture.buffer'}; "
+        "'gitmem.git.transport', 'gitmem.memory.hand_edits', 'gitmem.safety.rules', "
+        "'gitmem.memory.capture.recorder', 'gitmem.memory.capture.buffer'}; "
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
     assert _python(mem, code).stdout.splitlines()[-1] == "heavy: []"

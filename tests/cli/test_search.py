@@ -36,7 +36,7 @@ def memory(gitmem: Cli) -> Cli:
 def test_search_prints_the_best_first(memory: Cli) -> None:
     """The line that matched, and behind it an id, the type, the time, and where it is."""
     out = memory("search", "database").out
-    assert out.startswith("Use PostgreSQL for invoices — Row locks database\n    decision  2026-06-30 14:")
+    assert out.startswith("Use PostgreSQL for invoices — Row locks\n    decision  2026-06-30 14:")
     assert "  decisions/use-postgresql-for-invoices_2026-06-30.md\n" in out
     assert re.search(
         r"^The database migration failed on a lock timeout\n    [0-9a-f]{8}-1  noticed  2026-06-30 14:\d\d  session s1$",

@@ -60,7 +60,7 @@ taken back, or all that ever was."""
 
 
 class Standing(NamedTuple):
-    """What an agent gets of an entry; false where it gets nothing of it."""
+    """The part of an entry that an agent gets; false where it gets nothing of it."""
 
     state: Literal["shown", "marked", "hidden", "gone"]
     text: str

@@ -52,7 +52,7 @@ class Checked:
     """Entries that say they replace one which another replaced already."""
 
     def notices(self, place: str = "") -> list[Notice]:
-        """What the user has to know of the files that enter; `place` says where they come from."""
+        """Warnings about the files that enter; `place` says where they come from."""
         found = [Notice("hidden-came", path + place, why) for path, why in self.hidden.items()]
         return found + [Notice("secret-came", path + place, kind) for path, kind in self.secrets]
 

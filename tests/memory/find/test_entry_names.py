@@ -62,7 +62,7 @@ def test_what_names_nothing_is_an_error(known: Memory, given: str, told: str) ->
         lambda: known.remember("It has 4 cores", derived_from=[given]),
         lambda: known.replace("Debian", "Debian 13", derived_from=[given]),
         lambda: known.forget("Debian", derived_from=[given]),
-        lambda: known.session("tuesday").remember("It has 4 cores", derived_from=[given]),
+        lambda: known.remember("It has 4 cores", derived_from=[given], session="tuesday"),
     )
     for write in writes:
         with pytest.raises(UnknownRevision, match="Nothing here is called") as refused:
