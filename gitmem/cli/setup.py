@@ -14,7 +14,7 @@ import click
 from gitmem.cli.app import App
 from gitmem.cli.options import command, flag
 from gitmem.cli.terminal import bold, count, dim, green, indexing, red, size, yellow
-from gitmem.errors import BundleBusy, BundleNotFound, ConfigError, FoundSomething, UsageError
+from gitmem.errors import BundleBusy, BundleNotFound, FoundSomething, UsageError
 from gitmem.state import CONFIG
 
 if TYPE_CHECKING:
@@ -256,8 +256,7 @@ def _list_settings(app: App) -> None:
 def _change(app: App, setting: Setting, value: Value | None, user: bool) -> str:
     """Write a setting into the user's file or that of this memory, or take it out (None); gives the file's name."""
     from gitmem.config import GIT_DIR_CONFIG, USER_YAML
-    from gitmem.files import read_settings
-    from gitmem.hosts.hermes.profile import replace_text
+    from gitmem.hosts.connect import SettingsFile
     from gitmem.settings_edit import keys_of_setting, put
 
     if setting.is_personal and not user and value is not None:
@@ -267,17 +266,12 @@ def _change(app: App, setting: Setting, value: Value | None, user: bool) -> str:
         )
     state, origin = (None, USER_YAML) if user else (app.repository.state, GIT_DIR_CONFIG)
     path = os.path.join(app.world.config_home, "config.yaml") if state is None else state.path(CONFIG)
-    before = read_settings(path, origin)
-    try:
-        keys = keys_of_setting(before, setting.key)
-        text = put("yaml", before, keys, value)
-    except ConfigError as error:
-        raise ConfigError(f"{origin}: {error}", hint=error.hint) from error
-    if text != before and state is not None:
+    file = SettingsFile(path, origin)
+    text = file.reading(lambda before: put("yaml", before, keys_of_setting(before, setting.key), value))
+    if text != file.text and state is not None:
         state.write_text(CONFIG, text, durable=True)
-    elif text != before:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        replace_text(path, text)
+    elif text != file.text:
+        file.write(text)
     return origin
 
 

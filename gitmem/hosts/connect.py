@@ -140,7 +140,7 @@ def connect(
     one: Profile, world: World, state: LocalState, words: Sequence[str] = (), *, dry_run: bool = False
 ) -> Steps:
     """Put gitmem into an agent's settings; comments and order stay. Run again it changes nothing."""
-    file = _File(one, world)
+    file = SettingsFile(one.path(world))
     after = file.reading(lambda text: put(one.form, text, one.keys, one.entry(words)))
     done = Steps(one.name, file.path, dry_run, content=after if dry_run else "")
     if after == file.text:
@@ -160,7 +160,7 @@ def connect(
 
 def disconnect(one: Profile, world: World, state: LocalState, *, dry_run: bool = False) -> Steps:
     """Take gitmem out of an agent's settings: what was there before is there again. The memory stays."""
-    file = _File(one, world)
+    file = SettingsFile(one.path(world))
     note = state.read_json(CONNECTIONS, one.name)
     done = Steps(one.name, file.path, dry_run)
     if not one.is_ours(file.reading(lambda text: get(one.form, text, one.keys))):
@@ -184,7 +184,7 @@ def disconnect(one: Profile, world: World, state: LocalState, *, dry_run: bool =
 
 def setting(one: Profile, world: World) -> Any:
     """Return the value of the key that connects an agent; None where there is none."""
-    file = _File(one, world)
+    file = SettingsFile(one.path(world))
     return file.reading(lambda text: get(one.form, text, one.keys))
 
 
@@ -216,27 +216,31 @@ def edit_in(note: Mapping[str, Any]) -> Edit | None:
     return None
 
 
-class _File:
-    """The settings file of an agent."""
+class SettingsFile:
+    """A file of settings, a program's or the user's own; errors name it."""
 
-    def __init__(self, one: Profile, world: World) -> None:
-        self.path = one.path(world)
-        self._title = one.title
-        self.is_new = not os.path.exists(self.path)
-        self.text = read_settings(self.path, self.path)
+    def __init__(self, path: str, name: str = "") -> None:
+        self.path, self._name = path, name or path
+        self.is_new = not os.path.exists(path)
+        self.text = read_settings(path, self._name)
 
     def reading(self, ask: Callable[[str], Any]) -> Any:
-        """Ask something of the text; an error names the file."""
+        """Ask something of the text."""
         try:
             return ask(self.text)
         except ConfigError as error:
-            raise ConfigError(f"{self.path}: {error}", hint=error.hint) from error
+            raise ConfigError(f"{self._name}: {error}", hint=error.hint) from error
 
     def write(self, text: str) -> None:
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        """Put the text in its place at once, with the mode and behind the link that the file had."""
         real = os.path.realpath(self.path)  # dotfiles are often links
-        mode = _MODE if self.is_new else os.stat(real).st_mode & 0o777
-        with replacement(real, text.encode(), mode=mode) as into_place:
-            if read_settings(real, self.path) != self.text:
-                raise ConfigError(f"{self.path} was changed meanwhile.", hint="Run it again.")
-            into_place()
+        try:
+            os.makedirs(os.path.dirname(real), mode=0o700, exist_ok=True)
+            with replacement(real, text.encode(), mode=_MODE) as into_place:
+                if read_settings(real, self._name) != self.text:
+                    raise ConfigError(f"{self._name} was changed meanwhile.", hint="Run it again.")
+                into_place()
+        except OSError as error:
+            raise ConfigError(
+                f"{self.path} cannot be written ({error.strerror}): repair that and try again."
+            ) from error

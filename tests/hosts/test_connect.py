@@ -128,14 +128,14 @@ def test_a_file_that_somebody_changes_meanwhile(
     real.chmod(0o640)
     path = tmp_path / ".claude.json"
     path.symlink_to(real)
-    write = hosts._File.write
+    write = hosts.SettingsFile.write
 
-    def meanwhile(file: hosts._File, text: str) -> None:
+    def meanwhile(file: hosts.SettingsFile, text: str) -> None:
         real.write_text('{"newer": 1}')
         write(file, text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(hosts._File, "write", meanwhile)
+        patch.setattr(hosts.SettingsFile, "write", meanwhile)
         with pytest.raises(ConfigError, match="meanwhile"):
             connect(PROFILES["claude"], world, state, WORDS)
     assert '{"newer": 1}' == real.read_text()

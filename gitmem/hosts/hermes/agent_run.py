@@ -67,7 +67,6 @@ class AgentRun:
         self.closed = False
         """The host has left: hooks do nothing, but for a turn that is reported late."""
         self._home, self._prefetcher, self._messages, self._agent = home, prefetcher, messages, agent
-        self._words = transcripts_of(memory.config)
         self._files = HostFiles(memory, home)
         self._lock = threading.RLock()
         self._drivers: dict[str, Session] = {}
@@ -186,14 +185,15 @@ class AgentRun:
             self._compare()
 
     def _end(self, session: SessionInfo, trigger: Trigger, known: Mapping[str, Any]) -> None:
-        """Close a session, with what the host knows of it; one that left nothing has nothing to close."""
+        """Close a session, with what the host knows of it."""
         with self._lock:
-            driver = self._drivers.pop(session.id, None) or self.driver(session)
+            driver = self.driver(session)
+            del self._drivers[session.id]
         driver.end(trigger=trigger, **known)
 
     def _known(self, session: SessionInfo) -> dict[str, object]:
         """The title that the host gave a session meanwhile; asked on the host's own thread."""
-        title = self._words.of_the_agent(self._agent.title(session.id))
+        title = transcripts_of(self.memory.config).of_the_agent(self._agent.title(session.id))
         return {"title": title} if title and title != session.title else {}
 
     def _ask(self, driver: Session) -> None:
@@ -364,13 +364,13 @@ class AgentRun:
             return json.dumps({"status": "queued", "message": _BUSY})
         except Exception as error:  # noqa: BLE001 (the user gets the reason, which may quote anything)
             self._messages.tell(sentence(error))
-            return json.dumps({"error": "The memory store failed; the user can read why."})
+            return calls.refused("The memory store failed; the user can read why.")
 
     def _called(self, session: SessionInfo, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer of a tool, on the worker."""
         own = name.removeprefix(HERMES_PREFIX)
         if own == name or own not in [row.name for row in offered("hermes", self.memory.config)]:
-            return json.dumps({"error": f"There is no tool {name!r} here."})
+            return calls.refused(f"There is no tool {name!r} here.")
         if own in ("undo", "snapshot"):
             self._commit("explicit")
             self._compare()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem import resources
 from gitmem.errors import BundleNotFound, GitMemError
-from gitmem.files import read_file, read_settings, remove_file, replacement
+from gitmem.files import read_file, remove_file, replacement
 from gitmem.hosts import connect
 from gitmem.hosts.connect import Check, Profile, Steps
 from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_home
@@ -97,7 +97,8 @@ def _write_shim(home: Home, report: Steps) -> None:
     stale = [name for name in _SHIM_FILES if read_file(os.path.join(home.shim, name)) != shim_file(name)]
     for name in stale:
         os.makedirs(home.shim, exist_ok=True)
-        replace_text(os.path.join(home.shim, name), shim_file(name).decode())
+        with replacement(os.path.join(home.shim, name), shim_file(name)) as put:
+            put()
     report.step(f"wrote the plugin {home.shim}", f"the plugin {home.shim} is in place", changed=bool(stale))
 
 
@@ -259,13 +260,14 @@ def save_settings(home: Home, values: Mapping[str, Any]) -> None:
     from gitmem.config import HERMES_YAML, from_text, setting_named
     from gitmem.settings_edit import keys_of_setting, put
 
-    text = read_settings(home.settings, HERMES_YAML)
+    file = connect.SettingsFile(home.settings, HERMES_YAML)
+    text = file.text
     for key, value in values.items():
         if key != "provider":
             setting = setting_named(key, HERMES_YAML)
             wanted = from_text(setting, str(value).strip(), HERMES_YAML)
             text = put("yaml", text, keys_of_setting(text, setting.key), wanted)
-    replace_text(home.settings, text)
+    file.write(text)
 
 
 def outside_paths(home: Home) -> list[str]:
@@ -278,15 +280,3 @@ def outside_paths(home: Home) -> list[str]:
     inside = os.path.join(os.path.realpath(home.path), "")
     found = [root, git_dir_of(root) or root]
     return [path for path in dict.fromkeys(found) if not os.path.realpath(path).startswith(inside)]
-
-
-def replace_text(path: str, text: str) -> None:
-    """Put a file in its place at once, with the mode and behind the link that it had."""
-    path = os.path.realpath(path)
-    try:
-        with replacement(path, text.encode()) as put:
-            put()
-    except OSError as error:
-        raise GitMemError(
-            f"{path} cannot be written ({error.strerror}): repair that and try again."
-        ) from error
