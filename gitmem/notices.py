@@ -85,6 +85,7 @@ WORDS = {
     "skill-file-refused": "A file of the skill {subject} is not versioned: {detail}",
     "skill-file-unwritable": "The skill file {subject} cannot be written ({detail}).",
     "skill-file-withheld": "{subject} is not written for the agent: the scanner flags it. See `gitmem scan`.",
+    "skill-left": "{subject} in a directory of skills is not versioned: {detail}",
     "snapshot-moved": "The snapshot {subject!r} was moved on {detail}: yours stays as it is. "
     "If that was meant, run `gitmem snapshot --delete {quoted}` and `gitmem sync`.",
     "branch-erased": "The branch {subject} on the remote had a history that was {detail}: it is deleted there, and only "

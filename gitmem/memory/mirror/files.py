@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
@@ -71,7 +71,12 @@ class SkillDirectory(Mirror):
 
     def _compare(self, done: Looked, kind: str) -> None:
         note, held = self._note(), texts_in(self._note().get("held"))
-        files, alone = self._directory()
+        files, left = self._directory()
+        alone = left.keys()
+        for name, why in left.items():
+            if why and held.get(name) != why:
+                held[name] = why
+                self._bundle.report(Notice("skill-left", name, why))
         base = {name: one for name, one in texts_in(note.get("files")).items() if _is_ours(name, alone)}
         data = {name: found for name, path in files.items() if (found := read_file(path)) is not None}
         there = {name: _hash(found) for name, found in data.items()}
@@ -175,21 +180,26 @@ class SkillDirectory(Mirror):
 
     # Disk
 
-    def _directory(self) -> tuple[dict[str, str], frozenset[str]]:
-        """The files of the directory by their names in the bundle, and the skills that are not ours to touch."""
+    def _directory(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The files of the directory by their names in the bundle, and the skills and files that are left alone, and why."""
         files: dict[str, str] = {}
-        alone: set[str] = set()
+        left: dict[str, str] = {}
         foreign = self._foreign()
         for category, directory in skills_below(self._top):
             name = os.path.basename(directory)
             skill = f"{category}/{name}" if category else name
             inside = self._inside(skill)
-            names = [] if skill in foreign or name in foreign else list(_below(directory))
-            if not 0 < len(names) <= _MOST_FILES:
-                alone.add(inside)
-                continue
-            files |= {f"{inside}/{name}": os.path.join(directory, *name.split("/")) for name in names}
-        return files, frozenset(alone)
+            found = {} if skill in foreign or name in foreign else _sizes(directory)
+            if len(found) > _MOST_FILES:
+                left[inside] = f"it has {len(found)} files: at most {_MOST_FILES}."
+            elif not found:
+                left[inside] = ""
+            for name, size in found.items() if inside not in left else ():
+                if size > MAX_FILE:
+                    left[f"{inside}/{name}"] = f"it has {size:,} bytes: at most {MAX_FILE:,}."
+                else:
+                    files[f"{inside}/{name}"] = os.path.join(directory, *name.split("/"))
+        return files, left
 
     def _inside(self, skill: str) -> str:
         """The place in the bundle of a skill of the directory, which may know no categories."""
@@ -223,13 +233,15 @@ class SkillDirectory(Mirror):
         return True
 
 
-def _below(directory: str) -> Iterator[str]:
-    """The files of a skill that can be stored: no links, nothing that is too large."""
+def _sizes(directory: str) -> dict[str, int]:
+    """The regular files of a skill, without links, and their sizes."""
+    found = {}
     for name in files_below(directory, strict=False):
         with contextlib.suppress(OSError):
             full = os.path.join(directory, *name.split("/"))
-            if os.path.isfile(full) and os.stat(full).st_size <= MAX_FILE:
-                yield name
+            if os.path.isfile(full):
+                found[name] = os.stat(full).st_size
+    return found
 
 
 def _is_ours(name: str, alone: Collection[str]) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.memory.memory import Memory
 from gitmem.memory.mirror.links import Links
+from gitmem.okf.skills import MAX_FILE
 
 from tests.memory.skills.test_store import STEALS, files, text
 
@@ -152,6 +153,26 @@ def test_a_skill_may_have_folders_of_any_name(bundle: Memory, claude: Path) -> N
     put(claude, "mcp/LICENSE.txt", "BSD\n")
     links(bundle).look()
     assert "MIT\n" == bundle.skills.view("mcp", "LICENSE.txt").text
+
+
+def test_what_is_not_followed_is_reported_once(bundle: Memory, claude: Path) -> None:
+    """A file that is too large, and a project of too many files; the rest is versioned."""
+    put(claude, "big/SKILL.md", text("big"))
+    put(claude, "big/data.csv", "a" * (MAX_FILE + 1))
+    put(claude, "project/SKILL.md", text("project"))
+    for number in range(200):
+        put(claude, f"project/{number}.md", "x")
+    links(bundle).link(str(claude))
+    assert ["skills/big/SKILL.md"] == files(bundle)
+    said = " ".join(map(str, bundle.notices))
+    assert "big/data.csv in a directory of skills is not versioned: it has 1,048,577 bytes" in said
+    assert "project in a directory of skills is not versioned: it has 201 files: at most 200." in said
+    bundle.notices.clear()
+    links(bundle).look()
+    assert [] == bundle.notices
+    put(claude, "big/SKILL.md", text("big", body="a" * (MAX_FILE + 1)))
+    links(bundle).look()
+    assert ["skills/big/SKILL.md"] == files(bundle)  # what grew too large is not removed
 
 
 def test_a_directory_that_does_not_say_so_is_left_alone(bundle: Memory, claude: Path) -> None:
