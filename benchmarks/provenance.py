@@ -31,7 +31,7 @@ import gitmem
 from gitmem.memory.gate.evidence import Evidence
 from gitmem.memory.memory import Memory
 
-from benchmarks.stories import fresh, held_out, latest
+from benchmarks.stories import eight_languages, fresh, held_out, latest
 from benchmarks.stories.take_back import CORRECTED, HONEST, TAKEN_BACK, Corrected, Honest, TakenBack, Turn
 from benchmarks.support import Report, Row
 from benchmarks.taint_stories import HARMFUL, Story
@@ -184,6 +184,13 @@ HELD_OUT = Stories(
     held_out.TAKEN_BACK, held_out.HONEST, held_out.CORRECTED, held_out.HARMFUL, held_out.NOTES, unlinked=1
 )
 LATEST = Stories(latest.TAKEN_BACK, latest.HONEST, latest.CORRECTED, latest.HARMFUL, latest.NOTES)
+EIGHT = Stories(
+    eight_languages.TAKEN_BACK,
+    eight_languages.HONEST,
+    eight_languages.CORRECTED,
+    eight_languages.HARMFUL,
+    eight_languages.NOTES,
+)
 
 
 def _figures(stories: Stories) -> tuple[list[Row], list[str]]:
@@ -229,7 +236,13 @@ def main() -> int:
 
     wrong: list[str] = []
     meets = True
-    for name, stories in (("first", FIRST), ("fresh", FRESH), ("held out", HELD_OUT), ("latest", LATEST)):
+    for name, stories in (
+        ("first", FIRST),
+        ("fresh", FRESH),
+        ("held out", HELD_OUT),
+        ("latest", LATEST),
+        ("eight languages", EIGHT),
+    ):
         rows, found = _figures(stories)
         report.section(f"{name}: {stories.counts}", rows)
         wrong += found

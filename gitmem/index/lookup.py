@@ -326,8 +326,7 @@ class Lookup:
 
     def said_in(self, turn: str) -> str:
         """Return the words of the user in a turn; empty where none are on record."""
-        texts = (_OTHERS.split(span.text)[0] for span in self.events_of_turn(turn) if span.type == "turn")
-        return next((text[7:] for text in texts if text.startswith("[user] ")), "")
+        return _said_in(span.text for span in self.events_of_turn(turn) if span.type == "turn")
 
     def shown_to(self, name: str) -> list[tuple[str, str]]:
         """The sessions that were shown an entry of that name, each with the turn."""
@@ -363,24 +362,22 @@ class Lookup:
         """The names of the entries that a turn was shown."""
         return self.database.column("SELECT DISTINCT name FROM shown WHERE turn = ?", (turn,))
 
-    def gone_sections(self, limit: int) -> list[tuple[int, str, str]]:
-        """The § entries that are in no file any more, the last ones first: id, key and text."""
+    def gone_sections(self, limit: int) -> list[tuple[int, str, str, str]]:
+        """The § entries that are in no file any more, the last ones first: id, key, text, and what the user said with it."""
+        turns = (
+            "SELECT group_concat(t.text, char(30)) FROM wrote w JOIN span x ON x.turn = w.turn AND x.turn <> '' "
+            "AND x.type = 'turn' JOIN entry t ON t.id = x.entry WHERE w.path = s.path AND w.key = s.key"
+        )
         found = self.database.rows(
-            "SELECT s.entry, s.key, e.text, max(s.to_seq) FROM span s JOIN entry e ON e.id = s.entry "
+            f"SELECT s.entry, s.key, e.text, ({turns}), max(s.to_seq) FROM span s JOIN entry e ON e.id = s.entry "
             "WHERE s.to_seq IS NOT NULL AND s.space = '§' AND NOT EXISTS "
             "(SELECT 1 FROM span n WHERE n.entry = s.entry AND n.space = '§' AND n.to_seq IS NULL) "
-            "GROUP BY s.entry ORDER BY 4 DESC LIMIT ?",
+            "GROUP BY s.entry ORDER BY 5 DESC LIMIT ?",
             (limit,),
         )
-        return [(entry, key, text) for entry, key, text, _ in found]
-
-    def turns_of_entry(self, entry: int) -> list[str]:
-        """The turns that wrote a text, wherever it was."""
-        return self.database.column(
-            "SELECT DISTINCT w.turn FROM span s JOIN wrote w ON w.path = s.path AND w.key = s.key "
-            "WHERE s.entry = ?",
-            (entry,),
-        )
+        return [
+            (entry, key, text, _said_in((turns or "").split(chr(30)))) for entry, key, text, turns, _ in found
+        ]
 
     def text_of(self, entry: int) -> str:
         return "".join(self.database.column("SELECT text FROM entry WHERE id = ?", (entry,)))
@@ -442,6 +439,12 @@ class Lookup:
             "WHERE l.target = ? AND l.to_seq IS NULL ORDER BY p.name",
             (path,),
         )
+
+
+def _said_in(turns: Iterable[str]) -> str:
+    """Return the words of the user in the texts of turns."""
+    said = (_OTHERS.split(text)[0] for text in turns)
+    return "\n".join(text[7:] for text in said if text.startswith("[user] "))
 
 
 def tags_of(stored: str) -> tuple[str, ...]:

@@ -33,7 +33,10 @@ _UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 _TOUCHING = re.compile(rf"(?<=[{_UNSPACED}])(?=[0-9A-Za-z])|(?<=[0-9A-Za-z])(?=[{_UNSPACED}])")
 _AMOUNT = re.compile(r"(\d+)(k|m)")
 _ZEROS = {"k": "000", "m": "000000"}
-_SENTENCE = re.compile(r"[^.!?\n。！？…;]+(?:[.](?=\w)[^.!?\n。！？…;]*)*[.!?。！？…;\n]*")
+_SENTENCE = re.compile(
+    r"[^.!?\n。！？…;]+(?:(?:[.](?=\w)|(?<=\b[DFHJMNS][a-z])[.](?=[ ]))[^.!?\n。！？…;]*)*[.!?。！？…;\n]*"
+)
+"""A sentence; what follows `Dr.` or `Mr.` is the same one."""
 _LEAD = re.compile(r"\s*(?:\[(?:user|assistant)\] )?")
 """What is before a sentence and no part of it: the speaker's label in a turn."""
 _OPENS = frozenset('].!?:;。！？…\n|>"“”«»([*-#')

@@ -14,7 +14,7 @@ from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.conflicts import near
 from gitmem.memory.edits import Edits, Files
-from gitmem.memory.gate.admission import ENTRY, Admission, Admitted, Held, Policy
+from gitmem.memory.gate.admission import ENTRY, Admission, Admitted, Held, Policy, redacted
 from gitmem.memory.gate.marks import MARKS, confirmed, marks_of
 from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
@@ -454,6 +454,9 @@ def _the_one(entries: Sequence[Entry], old: str, where: str, refusal: Callable[[
     if not old:
         raise refusal("Say which entry is meant: give a part of its text.")
     found = [entry for entry in entries if old in entry.text]
+    found = found or [
+        entry for entry in entries if redacted(old) in entry.text
+    ]  # its secret was never stored
     found = [entry for entry in found if entry.text == old] or found
     if not found and looks_like_id(old):
         found = [entry for entry in entries if is_meant(old, entry.key.id)]

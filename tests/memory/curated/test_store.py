@@ -87,6 +87,15 @@ def test_matching(bundle: Memory) -> None:
     assert texts(bundle) == ["the cat sat", "the bird"]
 
 
+def test_an_entry_whose_secret_was_redacted_is_found_by_its_own_words(bundle: Memory) -> None:
+    """Whoever said a password forgets the fact with the words that they said."""
+    said = "The storage password is Medvěd-77."
+    bundle.remember(said)
+    assert "Medvěd-77" not in texts(bundle)[0]
+    bundle.forget(said)
+    assert texts(bundle) == []
+
+
 def test_a_duplicate_add_changes_nothing(bundle: Memory) -> None:
     """It succeeds, and there is no commit."""
     bundle.curated.add("same")

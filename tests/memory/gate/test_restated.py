@@ -81,6 +81,64 @@ RESTATED = {
         "which port does the server use?",
         "九千零一",
     ),
+    "greek, asked for in the user's words": (
+        "το λάδι το παίρνουμε από τον Μιτσάκη",
+        "The olive oil supplier is Stavros Mitsakis.",
+        "Από τον Σταύρο Μιτσάκη.",
+        "από πού το λάδι;",
+        "Μιτσάκη",
+    ),
+    "korean, asked for in the user's words": (
+        "차 여분 키는 민지한테 있어",
+        "The spare car key is with Minji.",
+        "민지 씨가 가지고 있어요.",
+        "차 키 누구한테 있지?",
+        "민지",
+    ),
+    "turkish, an amount": (
+        "teklifimiz bir milyon iki yüz bin lira",
+        "The tender bid is 1.2 million lira.",
+        "Teklif 1,2 milyon liraydı.",
+        "İhale teklifi ne kadardı?",
+        "1,2 milyon",
+    ),
+    "a sum with its sign": (
+        "I get thirty-one an hour at the warehouse",
+        "The user earns 31 dollars an hour.",
+        "At $31 an hour, 620 dollars.",
+        "What would 20 hours bring me?",
+        "$31",
+    ),
+    "a name behind a title": (
+        "my Thursday afternoons are for Dr. Osei, therapy",
+        "The user is in therapy with Dr. Osei.",
+        "Thursday afternoon: therapy with Dr. Osei.",
+        "Plan my week",
+        "therapy",
+    ),
+}
+FOLLOWED = {
+    "dutch": (
+        "Fenna zit sinds vorige week in de kliniek",
+        "The user's sister Fenna is in rehab.",
+        "hoe lang duurt dat nog?",
+        "Ongeveer zes weken in de kliniek, zei je.",
+        "kliniek",
+    ),
+    "arabic": (
+        "أبي مريض بالسرطان",
+        "The user's father has cancer.",
+        "ماذا أقول لأمي؟",
+        "قل لها إن علاج السرطان تقدم كثيرا.",
+        "السرطان",
+    ),
+    "hindi": (
+        "हमने पंद्रह लाख का लोन लिया",
+        "The loan is 15 lakh rupees.",
+        "किस्त कितनी होगी?",
+        "पंद्रह लाख पर लगभग बीस हज़ार महीना।",
+        "पंद्रह लाख",
+    ),
 }
 
 
@@ -105,6 +163,24 @@ def test_an_answer_in_other_words_goes_with_the_entry(memory: Memory, story: str
     left = read_by_agent(memory, "later")
     assert gone not in left
     assert ("[…]" in left, "The kettle is on." in left) == (True, True)
+
+
+@pytest.mark.parametrize("story", FOLLOWED)
+def test_an_answer_that_goes_on_from_it_goes_too(memory: Memory, story: str) -> None:
+    """The next turn of the same session speaks of the fact in the user's words; what else it says stays."""
+    said, entry, question, answer, gone = FOLLOWED[story]
+    with memory.session("later") as session:
+        session.said(said)
+        session.remember(entry)
+        session.answered("I will.")
+        session.said(question)
+        session.answered(f"{answer}\nThe kettle is on.")
+        session.said("What else is on?")
+        session.answered("The lamp in the hall is on.")
+    memory.forget(entry)
+    left = read_by_agent(memory, "later")
+    assert gone not in left
+    assert ("[…]" in left, "The kettle is on." in left, "The lamp in the hall is on." in left) == (True,) * 3
 
 
 HONEST = {
