@@ -180,9 +180,6 @@ def redo(app: App, dry_run: bool) -> None:
     app.show(app.bundle.redo(dry_run=dry_run))
 
 
-_FORMER = ("list", "show", "delete")
-
-
 @command(
     click.argument("name", default="", metavar="[NAME]"),
     click.option("-m", "--note", default="", help="What is special about this state."),
@@ -203,11 +200,6 @@ def snapshot(
     gitmem snapshot --list
     gitmem snapshot --delete before-upgrade
     """
-    if name in _FORMER:
-        raise UsageError(
-            f"`{name}` is not a name for a snapshot.",
-            hint="Use `gitmem snapshot --list`, `gitmem snapshot --delete NAME` or `gitmem show NAME`.",
-        )
     if listing or everything:
         app.show({"snapshots": app.bundle.snapshots.all(automatic=everything)})
     elif deleting:

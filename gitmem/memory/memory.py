@@ -384,18 +384,23 @@ class Memory(OpenBundle):
         Without either: what was edited by hand and not committed yet.
         """
         from gitmem.errors import UsageError
+        from gitmem.memory.find.filter_names import check_path
         from gitmem.memory.history.log import History
 
         history = self.part(History)
-        if session:
-            if a or b:
-                raise UsageError("Give revisions or a session, not both.")
-            return history.of_session(self.sessions.meant(session), path)
-        if a:
-            return history.between(self.resolve(_date(a)), self.resolve(_date(b or "HEAD")), path)
-        if b:
+        if session and (a or b):
+            raise UsageError("Give revisions or a session, not both.")
+        if b and not a:
             raise UsageError(f"Say what to compare {b} with.")
-        return history.of_work_tree(path)
+        if session:
+            found = history.of_session(self.sessions.meant(session), path)
+        elif a:
+            found = history.between(self.resolve(_date(a)), self.resolve(_date(b or "HEAD")), path)
+        else:
+            found = history.of_work_tree(path)
+        if path and not found.changes:
+            check_path(self, path)
+        return found
 
     def blame(self, path: str, *, removed: bool = False, as_of: Date = "HEAD") -> list[Blamed]:
         """For every entry of a file: when it was added, by whom and why; `removed` lists those that are gone too."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 _AUTO = "auto/"
+_COMMANDS = ("list", "show", "delete")
+"""Words that are taken for what to do with snapshots."""
 _TIME = "%Y-%m-%dT%H-%M-%S"
 _TIME_LENGTH = len("2026-06-30T14-00-00")
 _DAY = len("auto/2026-06-30")
@@ -103,6 +105,8 @@ class Snapshots:
                 raise InvalidContent(
                     "Names that begin with 'auto/' are for automatic snapshots: choose another."
                 )
+            if name in _COMMANDS:
+                raise InvalidContent(f"{name!r} is not a name for a snapshot: choose another.")
             if self._found(name) is not None:
                 raise InvalidContent(f"There is a snapshot {name!r} already: choose another name.")
             at = self._bundle.now()

@@ -12,7 +12,7 @@ from gitmem.errors import UnknownRevision, UsageError
 from gitmem.git.commit_graph import walk
 from gitmem.hosts.tools.reading import marked_entry
 from gitmem.hosts.tools.table import MOST
-from gitmem.hosts.tools.text import flat, knowledge, line
+from gitmem.hosts.tools.text import flat, is_knowledge, knowledge, line
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.gate.egress import GONE, Egress
 from gitmem.memory.history.story import Chapter, chapters
@@ -126,14 +126,16 @@ def _meant(call: ToolArguments, wanted: str) -> dict[str, set[str]]:
     """The files that an id, a part of a text or a path names, each with the ids of its entries; none is the whole file."""
     from gitmem.hosts.tools.writing import entry_meant
 
-    if call.memory.tree().entry(wanted) is not None:
+    if is_knowledge(wanted) and (
+        call.memory.tree().entry(wanted) is not None or wanted in call.memory.index.current().names("path")
+    ):
         return {wanted: set()}
     found: dict[str, set[str]] = {}
     for _, _, path, entry in entry_meant(call, wanted, shared=True):
         found.setdefault(path, set()).add(entry.key.id)
-    if not found and wanted not in call.memory.index.current().names("path"):
+    if not found:
         raise UnknownRevision(f"Nothing is called {shortened(wanted, 60)!r}: search gives ids.")
-    return found or {wanted: set()}
+    return found
 
 
 def _story(call: ToolArguments, path: str, story: Blamed, egress: Egress) -> Iterator[str]:

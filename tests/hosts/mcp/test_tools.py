@@ -79,6 +79,17 @@ def test_the_same_again_is_the_same(client: Inside, place: Place) -> None:
     assert 1 == len(place.memory.sessions.events(session.id))
 
 
+def test_a_name_of_nothing_is_an_error(client: Inside) -> None:
+    """Also a path in a diff; settings and records of conversations have no history for a model."""
+    client.use("remember", text="The staging port is 8443")
+    for tool in ("diff", "history"):
+        assert "was ever in this memory" in client.fail(tool, path="notes/none.md")
+        assert "no session" in client.fail(tool, session="none").lower().replace("belongs to a", "no")
+    for path in ("config/agent.md", "index.md/x", ".gitignore"):
+        assert "Nothing is called" in client.fail("history", id=path)
+    assert "not a name for a snapshot" in client.fail("snapshot", name="list")
+
+
 def test_what_is_kept_is_found_at_once(client: Inside) -> None:
     """One line a hit, with the id that fetch, revise and history take."""
     client.use("remember", text="The staging port is 8443", why="moved")
