@@ -6,6 +6,7 @@ is an `EndpointError`, soon, and after a few of them it is left alone for a whil
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import threading
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 
 from gitmem.errors import EndpointError
 from gitmem.notices import Notice
+from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -167,8 +169,16 @@ class Endpoint:
         # The socket's timeout is per read, and an endpoint that sends a byte now and then would hold us for
         # hours. The watchdog bounds the whole attempt.
         late = threading.Event()
-        sockets: list[socket] = []
-        watchdog = threading.Timer(self._timeout, _hang_up, (sockets, late))
+        sockets: list[socket] = []  # none while connecting: there the socket's own timeout holds
+
+        def hang_up() -> None:
+            late.set()
+            for open_socket in sockets:
+                with contextlib.suppress(OSError):  # over already
+                    # close() would leave a read that is under way hanging; shutdown wakes it. 2 is SHUT_RDWR.
+                    open_socket.shutdown(2)
+
+        watchdog = threading.Timer(self._timeout, hang_up)
         watchdog.daemon = True
         response: HTTPResponse | None = None
         try:
@@ -178,12 +188,8 @@ class Endpoint:
             connection.request("POST", self._path + path + self._query, body, headers)
             response = connection.getresponse()
             answer = response.read(MAX_RESPONSE + 1)
-        except (
-            OSError,
-            HTTPException,
-            ValueError,
-            RuntimeError,
-        ) as error:  # RuntimeError: no threads at exit
+        # RuntimeError: no threads at exit
+        except (OSError, HTTPException, ValueError, RuntimeError) as error:
             if late.is_set() or isinstance(error, TimeoutError):
                 raise EndpointError(f"{self.name} did not answer within {self._timeout:g} s.") from error
             raise EndpointError(f"{self.name} cannot be reached ({type(error).__name__}).") from error
@@ -196,10 +202,6 @@ class Endpoint:
             raise EndpointError(f"{self.name} did not answer within {self._timeout:g} s.")
         if response.length and len(answer) <= MAX_RESPONSE:
             raise EndpointError(f"{self.name} broke off in the middle of its answer.")
-        self._check(response, answer)
-        return answer
-
-    def _check(self, response: HTTPResponse, answer: bytes) -> None:
         status = response.status
         if 300 <= status < 400:
             # Followed, it could carry the key and the conversation to somebody else.
@@ -208,9 +210,9 @@ class Endpoint:
             )
         if len(answer) > MAX_RESPONSE:
             raise EndpointError(f"{self.name} answered with more than {MAX_RESPONSE} bytes.")
-        if status == 200:
-            return
-        raise EndpointError(f"{self.name} answered {status}{self._said(_json(answer))}.")
+        if status != 200:
+            raise EndpointError(f"{self.name} answered {status}{self._said(_json(answer))}.")
+        return answer
 
     def _reply(self, answer: bytes) -> Reply:
         found = _json(answer)
@@ -224,7 +226,10 @@ class Endpoint:
             raise EndpointError(
                 f"{self.name} answered with something that is not a chat completion."
             ) from None
-        return Reply(_text(content), tuple(_calls(calls)))
+        if isinstance(content, list):
+            parts = [part.get("text") for part in content if isinstance(part, dict)]
+            content = "".join(text for text in parts if isinstance(text, str))
+        return Reply(content if isinstance(content, str) else "", tuple(_calls(calls)))
 
     def _said(self, found: Any) -> str:
         """The endpoint's own words about an error, short, on one line, without the key."""
@@ -233,10 +238,8 @@ class Endpoint:
             said = said.get("message", "")
         if not isinstance(said, str):
             return ""
-        if self._key:
-            said = said.replace(self._key, "[key]")
-        said = " ".join("".join(char if char.isprintable() else " " for char in said[:2000]).split())
-        said = said if len(said) <= 200 else said[:199] + "…"
+        said = said.replace(self._key, "[key]") if self._key else said
+        said = shortened("".join(char if char.isprintable() else " " for char in said[:2000]), 200)
         return f": {said.rstrip('.')}" if said else ""
 
 
@@ -255,16 +258,6 @@ def endpoint_for(
         return None
 
 
-def _hang_up(sockets: list[socket], late: threading.Event) -> None:
-    late.set()
-    for open_socket in sockets:  # none while connecting: there the socket's own timeout holds
-        try:
-            # close() would leave a read that is under way hanging; shutdown wakes it. 2 is SHUT_RDWR.
-            open_socket.shutdown(2)
-        except OSError:
-            pass  # over already
-
-
 def _plain(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
@@ -274,14 +267,6 @@ def _json(answer: bytes) -> Any:
         return json.loads(answer)
     except (ValueError, RecursionError):
         return None
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        content = "".join(
-            part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)
-        )
-    return content if isinstance(content, str) else ""
 
 
 def _calls(calls: Any) -> Iterator[ToolCall]:

@@ -147,14 +147,9 @@ def _has_all(world: World, mine: str, root: str) -> bool:
     try:
         clone, repository = open_repository(root, world), open_repository(mine, world)
         tip, main = clone.tip(), repository.tip()
-        if (
-            tip is None
-            or main is None
-            or tip not in repository.store
-            or len(list(clone.refs.moves(BRANCH))) > 1
-        ):
+        if tip is None or main is None or tip not in repository.store:
             return False
-        return not strangers(repository, {tip}, main)
+        return len(list(clone.refs.moves(BRANCH))) < 2 and not strangers(repository, {tip}, main)
     except GitMemError:
         return False
 
@@ -259,9 +254,7 @@ def refuse_inside_a_bundle(path: str) -> None:
 
 def of_others(world: World, path: str) -> BundleUnusable:
     """The refusal of a memory that is not in the user's list."""
-    open_repository(
-        path, world
-    )  # a linked work tree, or one whose git directory is gone, is refused for that
+    open_repository(path, world)  # a linked work tree, or one without its git directory, is refused for that
     return BundleUnusable(
         f"{path} looks like a memory and is not in your list: it is not opened.",
         hint=f"If it is yours, run `gitmem trust {shlex.quote(path)}`; `gitmem -C` only reads it.",
@@ -285,10 +278,9 @@ def config_for(world: World, state: LocalState | None = None) -> Config:
         read_settings(state.path(CONFIG), settings.GIT_DIR_CONFIG) if state else "",
         read_settings(os.path.join(home, "gitmem.yaml"), settings.HERMES_YAML),
         read_settings(os.path.join(home, "config.yaml"), settings.HERMES_CONFIG),
-        read_settings(os.path.join(world.config_home, "config.yaml"), settings.USER_YAML)
-        if world.config_home
-        else "",
     ]
+    if world.config_home:
+        texts.append(read_settings(os.path.join(world.config_home, "config.yaml"), settings.USER_YAML))
     return settings.resolve(world.env, settings.sources(*texts), hostname=world.hostname)
 
 

@@ -19,7 +19,6 @@ class _Job:
     due: float = 0.0
     """The moment by the monotonic clock; 0 is at once."""
     key: str = ""
-    future: Future[Any] | None = None
 
 
 class Worker:
@@ -45,7 +44,15 @@ class Worker:
     def submit(self, run: Callable[[], _T]) -> Future[_T]:
         """Do this after what waits already; the future has its outcome."""
         future: Future[_T] = Future()
-        self._add(_Job(run, future=future))
+
+        def work() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(run())
+                except Exception as error:  # noqa: BLE001 (the one that waits for it gets it)
+                    future.set_exception(error)
+
+        self.do(work)
         return future
 
     def do(self, run: Callable[[], Any]) -> None:
@@ -84,11 +91,11 @@ class Worker:
                 self._thread = thread
                 return
         for left in jobs:
-            self._run(left)
+            self._guard(left.run)
 
     def _loop(self) -> None:
         while (job := self._next()) is not None:
-            self._run(job)
+            self._guard(job.run)
 
     def _next(self) -> _Job | None:
         """Wait for the next job; None after a while in which there is none."""
@@ -112,17 +119,6 @@ class Worker:
                     self._thread = None
                     return None
                 give_up = time.monotonic() + self._seconds
-
-    def _run(self, job: _Job) -> None:
-        if job.future is None:
-            self._guard(job.run)
-            return
-        if not job.future.set_running_or_notify_cancel():
-            return
-        try:
-            job.future.set_result(job.run())
-        except Exception as error:  # noqa: BLE001 (the one that waits for it gets it)
-            job.future.set_exception(error)
 
     def _guard(self, run: Callable[[], Any]) -> None:
         try:

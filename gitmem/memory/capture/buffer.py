@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from gitmem.git.transaction import Published
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.journal import Journal, ThreadLock
 from gitmem.memory.capture.journal_format import CONTROL, SETTLED, Record
-from gitmem.memory.capture.recorder import HELD, KINDS, Recorded
+from gitmem.memory.capture.recorder import HELD, KINDS
 from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.edits import Edits
@@ -344,9 +345,9 @@ def commit_events(
 
     def work(edits: Edits) -> Message | None:
         done = lay_events(bundle, edits, events, writer=writer, sessions=sessions, origin=origin)
-        if not done.counts and not edits:
+        if not done and not edits:
             return None
-        return Message(kind, done.summary() or "nothing new", {"Events": marker(writer, events)})
+        return Message(kind, recorder.summary(done) or "nothing new", {"Events": marker(writer, events)})
 
     if len(named := {event.session for event in events}) == 1:
         origin = replace(origin, session=named.pop())
@@ -361,7 +362,7 @@ def lay_events(
     writer: str,
     sessions: Mapping[str, SessionInfo],
     origin: Origin,
-) -> Recorded:
+) -> Counter[str]:
     """Put events into a transaction that may hold more; what the scanner flags goes to quarantine."""
     # Again: a journal may be of a time with another setting, or of another program.
     words = transcripts_of(bundle.config)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 
@@ -40,22 +40,14 @@ _MARKS = ("unconfirmed", "source")
 """What admission says of an unconfirmed decision."""
 
 
-@dataclass(slots=True)
-class Recorded:
-    """Contents of a flush: how many of each kind, and the ids that were in the tree already."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    skipped: list[str] = field(default_factory=list)
-    sessions: dict[str, None] = field(default_factory=dict)
-
-    def summary(self) -> str:
-        """The counts in words, for the subject of a commit."""
-        names = {RECALLED: "recall", HELD: "held event"}
-        return ", ".join(
-            f"{count} {names.get(kind, kind.replace('_', ' '))}{'' if count == 1 else 's'}"
-            for kind in (*KINDS, RECALLED, HELD)
-            if (count := self.counts[kind])
-        )
+def summary(counts: Counter[str]) -> str:
+    """The contents of a flush in words, for the subject of a commit."""
+    names = {RECALLED: "recall", HELD: "held event"}
+    return ", ".join(
+        f"{count} {names.get(kind, kind.replace('_', ' '))}{'' if count == 1 else 's'}"
+        for kind in (*KINDS, RECALLED, HELD)
+        if (count := counts[kind])
+    )
 
 
 def record(
@@ -65,13 +57,13 @@ def record(
     writer: str,
     sessions: Mapping[str, SessionInfo],
     retracted: Callable[[EntryKey], bool],
-) -> Recorded:
-    """Lay events over the tree, each exactly once; gives what was recorded.
+) -> Counter[str]:
+    """Lay events over the tree, each exactly once; gives how many of each kind are new.
 
     An event that the tree has, or that was retracted, is skipped: a journal may be replayed after
     a crash, from a copied git directory or from a backup.
     """
-    done = Recorded()
+    done: Counter[str] = Counter()
     by_session: dict[str, list[Event]] = {}
     for event in events:
         by_session.setdefault(event.session, []).append(event)
@@ -80,12 +72,9 @@ def record(
         home = ensure_session(edits, info, batch[0].at)
         parts = _Parts(edits, home, session, writer)
         for event in batch:
-            if parts.has(event) or retracted(event.key):
-                done.skipped.append(event.id)
-                continue
-            done.counts[event.kind] += 1
-            done.sessions[session] = None
-            parts.append(_archived(edits, event, info, parts))
+            if not (parts.has(event) or retracted(event.key)):
+                done[event.kind] += 1
+                parts.append(_archived(edits, event, info, parts))
         parts.write()
     return done
 

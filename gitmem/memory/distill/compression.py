@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitMemError
 from gitmem.git.commit_graph import first_parents
 from gitmem.git.message import Message
+from gitmem.memory.capture import recorder
 from gitmem.memory.capture.buffer import HotMemoryBuffer, lay_events, marker
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.conversation import clean_text, mark
@@ -121,7 +122,7 @@ class Compressor:
                 sources = self._lay_facts(edits, facts, kept, refused, origin)
                 if not edits:
                     return None
-                parts = [done.summary(), _counted(len(kept))]
+                parts = [recorder.summary(done), _counted(len(kept))]
                 summary = ", ".join(part for part in parts if part) or "nothing new"
                 told: dict[str, str | tuple[str, ...]] = {"Events": marker(self._buffer.writer, events)}
                 return Message(kind, summary, told | source_trailer(sources, origin))

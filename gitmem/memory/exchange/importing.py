@@ -360,12 +360,12 @@ class Importer:
         recorded = lay_events(
             self._bundle, edits, fresh, writer=writer, sessions={session.id: session}, origin=origin
         )
-        brought = sum(recorded.counts.values())
+        brought = recorded.total()
         done.events += brought
-        done.known += len(recorded.skipped)
+        done.known += len(fresh) - brought
         done.sessions += is_new and bool(brought)
-        if recorded.counts["held"]:
-            done.held += [piece.source] * recorded.counts["held"]
+        if recorded["held"]:
+            done.held += [piece.source] * recorded["held"]
         if not brought:
             return ""
         path = layout.find_session(edits, session.id)
