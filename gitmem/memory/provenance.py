@@ -18,6 +18,7 @@ from gitmem.git.message import KINDS
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
+from gitmem.memory.origin import RELEASED
 from gitmem.state import PULLED
 
 ELSEWHERE = "elsewhere"
@@ -65,6 +66,10 @@ class Provenance:
         amended = self._made[oid]
         return not amended or self.is_made_here(amended)  # what was pulled and amended was pulled
 
+    def is_by_person(self, oid: Oid, *, kind: str, source: str) -> bool:
+        """Return whether a person made a commit on this machine, so that its `verified: human` may be believed."""
+        return (kind == "edit" or source.startswith(RELEASED)) and self.is_made_here(oid)
+
     def pulled_from(self, oid: Oid) -> str:
         """The remote that a commit came from, as far as it is known; empty where it was made here."""
         return "" if self.is_made_here(oid) else self._pulled.get(oid, ELSEWHERE)
@@ -95,18 +100,3 @@ class Provenance:
             for oid in came:
                 found.setdefault(oid, remote or ELSEWHERE)
         return found
-
-
-class Vouching:
-    """Tells whether a commit is a person's on this machine, so that its `verified: human` may be believed."""
-
-    def __init__(self, repository: Repository, machine: str) -> None:
-        self._provenance = Provenance(repository)
-        self._machine = machine
-
-    def vouches(self, oid: Oid, *, kind: str, machine: str, source: str) -> bool:
-        """By what a commit says of itself, and whether it was made here."""
-        from gitmem.memory.origin import RELEASED
-
-        by_a_person = kind == "edit" or source.startswith(RELEASED)
-        return by_a_person and machine == self._machine and self._provenance.is_made_here(oid)

@@ -14,7 +14,7 @@ from gitmem.cli.main import main
 from gitmem.cli.render.printed import text_of
 from gitmem.config import Config
 from gitmem.memory.memory import Memory
-from gitmem.memory.provenance import Vouching
+from gitmem.memory.provenance import Provenance
 from gitmem.memory.review import release
 from gitmem.memory.upkeep.create import create
 from gitmem.safety.verdict import Finding, Result, Verdict
@@ -50,8 +50,8 @@ def verify(bundle: Memory, name: str, text: str) -> None:
 def trust(bundle: Memory, words: str) -> int:
     [hit] = bundle.search(words).hits
     by = next(one for one in bundle.log() if one.id == hit.commit)
-    vouching = Vouching(bundle.repository, bundle.config.machine)
-    is_ours = vouching.vouches(hit.commit, kind=by.kind, machine=by.machine, source=by.source)
+    is_ours = by.machine == bundle.config.machine
+    is_ours &= Provenance(bundle.repository).is_by_person(hit.commit, kind=by.kind, source=by.source)
     return HUMAN if is_ours else MACHINE
 
 

@@ -21,6 +21,7 @@ from gitmem.memory.capture.journal import Journal, ThreadLock
 from gitmem.memory.capture.journal_format import CONTROL, SETTLED, Record
 from gitmem.memory.capture.recorder import HELD, KINDS
 from gitmem.memory.capture.session_page import SessionInfo
+from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
@@ -60,8 +61,6 @@ class HotMemoryBuffer:
 
     def __init__(self, bundle: Bundle, session: SessionInfo | str, *, max_items: int | None = None) -> None:
         """`session` is what is known of it, or its id alone."""
-        from gitmem.memory.capture.sessions import Sessions
-
         config = bundle.config
         self.pages = bundle.part(Sessions)
         info = self.pages.info(session) if isinstance(session, str) else session
@@ -316,8 +315,6 @@ def note_recalled(bundle: Bundle, session: str, entries: Iterable[tuple[str, Ent
     It goes to the session's journal where that is open here, else it is committed. A failure is a notice: the caller
     gets the answer all the same.
     """
-    from gitmem.memory.capture.sessions import Sessions
-
     try:
         names = bundle.part(Exposure).was_shown(session, entries)
         if not names or not session:

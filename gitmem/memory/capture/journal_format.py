@@ -16,9 +16,11 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from zlib import crc32
 
 from gitmem.errors import TooLarge
+from gitmem.okf.plain import few
 
 FORMAT = 1
 CONTROL = "_"
@@ -38,6 +40,7 @@ encoded = json.JSONEncoder(
 _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _SEQ = re.compile(rb'[0-9a-f]{8} \{"seq":(\d+),')
 _CONTROL_LINE = re.compile(rb'[0-9a-f]{8} \{"seq":\d+,"kind":"_')
+_TYPES = {"seq": int, "kind": str, "at": str, "session": str, "fields": dict, "context": dict}
 _NAMED_LINES = 5
 _decoded = json.JSONDecoder().decode
 
@@ -78,19 +81,14 @@ class Contents:
     def problems(self) -> list[str]:
         """Return what cannot be read, as sentences without their beginning and end."""
         told = []
-        if len(self.damaged) == 1:
-            told.append(f"its line {self.damaged[0]} is damaged and was left out")
-        elif self.damaged:
-            named = ", ".join(map(str, self.damaged[:_NAMED_LINES]))
-            more = f" and {len(self.damaged) - _NAMED_LINES} more" * (len(self.damaged) > _NAMED_LINES)
-            told.append(f"its lines {named}{more} are damaged and were left out")
+        if self.damaged:
+            named = few([str(number) for number in self.damaged], _NAMED_LINES)
+            is_one = len(self.damaged) == 1
+            what = f"line {named} is damaged and was" if is_one else f"lines {named} are damaged and were"
+            told.append(f"its {what} left out")
         if self.torn:
             told.append(f"its last line ({self.torn}) is incomplete and was left out")
         return told
-
-
-def is_uuid(text: str) -> bool:
-    return _UUID.fullmatch(text) is not None
 
 
 def header(uuid: str) -> bytes:
@@ -154,7 +152,7 @@ def parse(lines: Iterable[bytes], uuid: str) -> Contents:
             if isinstance(version, int) and version > FORMAT:
                 contents.newer = True
                 break
-            if isinstance(name, str) and is_uuid(name):
+            if isinstance(name, str) and _UUID.fullmatch(name):
                 contents.uuid = name
             continue
         record = None if value is None else _record(value)
@@ -180,19 +178,9 @@ def _value(raw: bytes) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def _record(value: dict[str, object]) -> Record | None:
-    seq, kind, at = value.get("seq"), value.get("kind"), value.get("at")
-    session, fields, context = value.get("session"), value.get("fields"), value.get("context")
-    if (
-        isinstance(seq, int)
-        and isinstance(kind, str)
-        and isinstance(at, str)
-        and isinstance(session, str)
-        and isinstance(fields, dict)
-        and isinstance(context, dict)
-    ):
-        return Record(seq, kind, at, session, fields, context)
-    return None
+def _record(value: dict[str, Any]) -> Record | None:
+    is_one = all(isinstance(value.get(name), kind) for name, kind in _TYPES.items())
+    return Record(**{name: value[name] for name in _TYPES}) if is_one else None
 
 
 # Field values on their way in: JSON can hold them and gives them back unchanged

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.capture import recorder
-from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.session_page import SessionInfo, SessionOptions, SessionState, find_page
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
@@ -30,6 +29,7 @@ from gitmem.state import SESSION
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.capture.buffer import HotMemoryBuffer
 
 
 _NOTED = ("prompt_blocks", "title", "tokens", "status", "ended")

@@ -10,7 +10,7 @@ from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.memory.find.filter_names import check_path
 from gitmem.memory.history.log import History, LogEntry
-from gitmem.memory.provenance import Vouching
+from gitmem.memory.provenance import Provenance
 from gitmem.okf.entries import Entry, EntryKey
 from gitmem.okf.files import open_file
 from gitmem.okf.plain import Printed, brief
@@ -83,15 +83,16 @@ def blame_of(bundle: Bundle, path: str, *, revision: str = "HEAD", removed: bool
     now = versions.at(bundle.resolve(revision))
     alive = {key: replace(told[key], entry=one, left=None) for key, one in now.items() if key in told}
     gone = {key: story for key, story in told.items() if key not in now} if removed else {}
-    vouching = Vouching(bundle.repository, bundle.config.machine)
-    return [_vouched(story, vouching) for story in (alive | gone).values()]
+    provenance = Provenance(bundle.repository)
+    return [_vouched(story, provenance, bundle.config.machine) for story in (alive | gone).values()]
 
 
-def _vouched(story: Blamed, vouching: Vouching) -> Blamed:
+def _vouched(story: Blamed, provenance: Provenance, machine: str) -> Blamed:
     by = story.vouched
     if by is None or not story.verified:
         return story
-    here = vouching.vouches(by.commit.oid, kind=by.kind, machine=by.machine, source=by.source)
+    is_ours = by.machine == machine
+    here = is_ours and provenance.is_by_person(by.commit.oid, kind=by.kind, source=by.source)
     return replace(story, verified_here=here)
 
 
