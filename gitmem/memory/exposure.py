@@ -175,7 +175,10 @@ class Exposure:
         with self._lock:
             found = self._sessions.get(session)
         if found is None:
-            found = _Session(blocks=dict.fromkeys(self._blocks_on_record(session)))
+            path = layout.find_session(self._bundle.tree(), session)
+            data = self._bundle.read(path) if path else None
+            known = blocks_of(Concept.parse(data, path)) if data is not None and path else []
+            found = _Session(blocks=dict.fromkeys(known))
             with self._lock:
                 found = self._sessions.setdefault(session, found)
         asked: list[tuple[_Place | None, str]] = [(None, commit) for commit in found.blocks]
@@ -207,13 +210,6 @@ class Exposure:
                     retraction = retraction_hash(key, path, body)
                     found.append(SeenEntry(shown_name(path, key), retraction, text, entry.at, (path, key)))
         return found
-
-    def _blocks_on_record(self, session: str) -> list[str]:
-        from gitmem.memory.edits import Edits
-
-        path = layout.find_session(Edits(self._bundle.tree()), session)
-        data = self._bundle.read(path) if path else None
-        return blocks_of(Concept.parse(data, path)) if data is not None and path else []
 
 
 def block_files(machine: str) -> tuple[str, ...]:

@@ -45,7 +45,10 @@ def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Publi
     A file that cannot be part of a bundle stops it when `strict`, before anything is committed; else it
     is left where it is, with a warning.
     """
-    _compare_clock(bundle)
+    tip, now = bundle.repository.tip(), bundle.world.clock()
+    newest = of_seconds(bundle.repository.store.commit(tip).committer.time) if tip else None
+    if newest is not None and newest - now > _DRIFT:  # once: the commit that follows has the clock's date
+        bundle.report(Notice("clock-behind", f"{now:%Y-%m-%d}", f"{newest:%Y-%m-%d}"))
     published: list[Published] = []
     in_the_way = ""
     with bundle.writing("edit"):
@@ -57,15 +60,6 @@ def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Publi
             else:
                 return published
     raise BundleUnusable(f"{in_the_way} was edited by hand and blocks a commit: repair or remove it first.")
-
-
-def _compare_clock(bundle: Bundle) -> None:
-    """Say that the clock is behind the newest commit. The commit that follows has the clock's date: it is said once."""
-    tip = bundle.repository.tip()
-    newest = of_seconds(bundle.repository.store.commit(tip).committer.time) if tip else None
-    now = bundle.world.clock()
-    if newest is not None and newest - now > _DRIFT:
-        bundle.report(Notice("clock-behind", f"{now:%Y-%m-%d}", f"{newest:%Y-%m-%d}"))
 
 
 def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: str = "") -> list[Published]:
@@ -95,14 +89,10 @@ def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: 
 
 def _groups(bundle: Bundle, edits: Iterable[HandEdit]) -> list[dict[str, HandEdit]]:
     """The edits of each commit: all in one, but for a file that lost most of its entries, which may be an accident."""
-    together: dict[str, HandEdit] = {}
-    alone: list[dict[str, HandEdit]] = []
+    groups: dict[str, dict[str, HandEdit]] = {"": {}}
     for edit in edits:
-        if _many_removed(edit.path, bundle.read(edit.path), edit.stored):
-            alone.append({edit.path: edit})
-        else:
-            together[edit.path] = edit
-    return [*([together] if together else []), *alone]
+        groups.setdefault(edit.path if _many_removed(bundle, edit) else "", {})[edit.path] = edit
+    return [group for group in groups.values() if group]
 
 
 def put_back(bundle: Bundle, path: str) -> None:
@@ -144,8 +134,7 @@ def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Pu
     origin = Origin(machine=bundle.config.machine, source="hand edit", reason=reason)
     moment = int(bundle.world.clock().timestamp())
 
-    many = _many_removed(names[0], bundle.read(names[0]), edits[names[0]].stored) if len(names) == 1 else 0
-    if many:
+    if many := _many_removed(bundle, edits[names[0]]) if len(names) == 1 else 0:
         what = f"{what}{LOST}{many} entries"
 
     def plan(tip: Tree) -> Draft | None:
@@ -169,12 +158,12 @@ def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Pu
     return made
 
 
-def _many_removed(path: str, before: bytes | None, after: bytes | None) -> int:
-    """The number of entries that a version of a § file lost, where that is most of them; else 0."""
-    was = open_file(path, before)
+def _many_removed(bundle: Bundle, edit: HandEdit) -> int:
+    """The number of entries that a § file lost, where that is most of them; else 0."""
+    was = open_file(edit.path, bundle.read(edit.path))
     if was.kind != "curated":
         return 0
-    gone = len(was.entries.keys() - open_file(path, after).entries.keys())
+    gone = len(was.entries.keys() - open_file(edit.path, edit.stored).entries.keys())
     return gone if gone >= _MANY and 2 * gone > len(was.entries) else 0
 
 
@@ -217,12 +206,8 @@ def _as_concept(path: str, data: bytes) -> bytes:
 
     Broken front matter stays as the person wrote it: it is a slip to repair, and not a plain text.
     """
-    if (
-        not path.endswith(".md")
-        or layout.is_generated(path)
-        or layout.default_type(path)
-        or path.startswith("skills/")
-    ):
+    has_form = layout.is_generated(path) or layout.default_type(path) or path.startswith("skills/")
+    if not path.endswith(".md") or has_form:
         return data
     try:
         text = decode(data, path)
@@ -233,7 +218,10 @@ def _as_concept(path: str, data: bytes) -> bytes:
 
 
 def _stored(bundle: Bundle, edit: HandEdit, look: bool) -> bytes | None:
-    """The bytes to store: as the person wrote them, but for the list of § entries and what is held back."""
+    """The bytes to store: as the person wrote them, but for the list of § entries and what is held back.
+
+    Raises where it is no file to store, has a secret that was not there before, or is flagged by the scanner.
+    """
     path = edit.path
     if edit.problem:
         raise InvalidContent(f"{path} {edit.problem}.")
@@ -250,8 +238,17 @@ def _stored(bundle: Bundle, edit: HandEdit, look: bool) -> bytes | None:
         data = _curated(bundle, path, file)
     for violation in validate.check_file(path, data):
         raise InvalidContent(f"{path} is not a valid OKF file: {violation.reason}")
-    if not isinstance(file, CuratedFile) and not layout.is_generated(path):
-        _refuse(bundle, path, data, look)
+    if isinstance(file, CuratedFile) or layout.is_generated(path):
+        return data
+    admission, before = Admission(bundle, origin=bundle.origin(source="hand edit")), bundle.read(path) or b""
+    if look:
+        if reason := admission.file_refusal(path, data, before):
+            raise InvalidContent(reason)
+    elif isinstance(answer := admission.file(path, data, before), Held):
+        raise InvalidContent(
+            f"{path} {HELD_BACK}: {answer.result.explain()}. If it is fine, "
+            f"`gitmem review {answer.id} --accept` lets it in."
+        )
     return data
 
 
@@ -274,19 +271,3 @@ def _curated(bundle: Bundle, path: str, file: CuratedFile) -> bytes:
             file = file.with_entries(clean if each == entry else each for each in file.entries)
             bundle.report(Notice("secret-redacted", path, answer.text))
     return file.render()
-
-
-def _refuse(bundle: Bundle, path: str, data: bytes, look: bool) -> None:
-    """Raise where a person wrote a secret that was not there before, or where the scanner flags the file."""
-    admission = Admission(bundle, origin=bundle.origin(source="hand edit"))
-    before = bundle.read(path) or b""
-    if look:
-        if reason := admission.file_refusal(path, data, before):
-            raise InvalidContent(reason)
-        return
-    answer = admission.file(path, data, before)
-    if isinstance(answer, Held):
-        raise InvalidContent(
-            f"{path} {HELD_BACK}: {answer.result.explain()}. If it is fine, "
-            f"`gitmem review {answer.id} --accept` lets it in."
-        )

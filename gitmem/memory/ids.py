@@ -24,20 +24,25 @@ def session_meant(tree: Tree, typed: str) -> str:
     wanted = safe_name(typed)
     names = {layout.session_name(path): path for path in layout.session_pages(tree)}
     found = short_ids.meant(wanted, names, "sessions") if wanted not in names else ""
-    return _session_in(tree, names[found]) if found else typed
-
-
-def _session_in(tree: Tree, path: str) -> str:
+    if not found:
+        return typed
     from gitmem.okf.concept import Concept
 
+    path = names[found]
     return str(Concept.parse(tree.read(path) or b"", path).meta.get("session", ""))
+
+
+def spans_of(index: Lookup, typed: str, *spaces: str) -> list[Span]:
+    """The places of the entries and events whose id begins so, the last one last."""
+    bounds = short_ids.bounds(typed)
+    found = [span for space in spaces for span in index.spans_of_id(space, *bounds, limit=_MOST)]
+    return sorted(found, key=lambda span: span.from_seq)
 
 
 def event_meant(index: Lookup, typed: str, session: str = "") -> Span:
     """The event that is meant, at its last place; in one session where that is named."""
-    spans = index.spans_of_id("event", *short_ids.bounds(typed), limit=_MOST)
-    if not short_ids.looks_like_id(typed):  # an event from elsewhere may be called anything
-        spans = index.spans(space="event", key=typed)
+    is_id = short_ids.looks_like_id(typed)  # an event from elsewhere may be called anything
+    spans = spans_of(index, typed, "event") if is_id else index.spans(space="event", key=typed)
     named = {span.key: span for span in spans if session in ("", span.session)}
     found = short_ids.meant(typed, named, "events")
     if not found:
@@ -48,8 +53,7 @@ def event_meant(index: Lookup, typed: str, session: str = "") -> Span:
 
 def entry_meant(index: Lookup, typed: str) -> Span:
     """The § entry that is meant, at its last place."""
-    spans = index.spans_of_id("§", *short_ids.bounds(typed), limit=_MOST) if typed else []
-    named = {span.key: span for span in sorted(spans, key=lambda span: span.from_seq)}
+    named = {span.key: span for span in spans_of(index, typed, "§")} if typed else {}
     found = short_ids.meant(typed, named, "entries")
     if not found:
         raise UnknownRevision(f"There is no entry {typed!r}.", hint="`gitmem facts` prints ids.")
@@ -60,8 +64,6 @@ def text_meant(index: Lookup, typed: str) -> str:
     """The text of the entry or event whose id is meant; what was typed where it is no id, or a text has it in it."""
     if not short_ids.looks_like_id(typed) or index.spans_containing(typed.strip()):
         return typed
-    bounds = short_ids.bounds(typed)
-    spans = [one for space in ("§", "event") for one in index.spans_of_id(space, *bounds, limit=_MOST)]
-    texts = {span.key: span.text for span in spans}
+    texts = {span.key: span.text for span in spans_of(index, typed, "§", "event")}
     found = short_ids.meant(typed, texts, "entries")
     return texts[found] if found else typed

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 from gitmem.errors import FoundSomething, UnknownRevision
 from gitmem.memory import review
 from gitmem.memory.find.links import backlinks_of, links_of
-from gitmem.memory.ids import event_meant
+from gitmem.memory.ids import event_meant, spans_of
 from gitmem.okf.files import open_file
 from gitmem.okf.plain import Printed
-from gitmem.okf.short_ids import bounds, looks_like_id
+from gitmem.okf.short_ids import looks_like_id
 
 if TYPE_CHECKING:
     from gitmem.memory.capture.session_page import SessionState
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _Shown = TypeVar("_Shown")
 _SHORTEST = 6
 """Characters of an entry's id that say which one is meant."""
-_MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +151,9 @@ def revision_of(memory: Memory, typed: str) -> str:
             return f"session:{shown.state.id}"
         if (entry := _entry(memory, typed)) is not None:
             return entry.story.changed.id
-        if looks_like_id(typed) and (commits := _wrote(memory, typed)):
-            return commits[-1]
+        # Also one that is gone.
+        if looks_like_id(typed) and (spans := spans_of(memory.index.current(), typed, "§", "event")):
+            return spans[-1].commit
         if (item := _if_known(lambda: review.find(memory, typed))) is not None:
             raise FoundSomething(
                 f"{item.id} waits for a person and is not in the memory yet.",
@@ -172,15 +172,6 @@ def whole_id(memory: Memory, typed: str) -> str:
     """The whole id of the event that is meant; what was typed where it is none."""
     found = _if_known(lambda: event_meant(memory.index.current(), typed)) if looks_like_id(typed) else None
     return found.key if found else typed
-
-
-def _wrote(memory: Memory, typed: str) -> list[str]:
-    """The commits that wrote the entries or events with an id, also of those that are gone; the last one last."""
-    index = memory.index.current()
-    spans = [
-        span for space in ("§", "event") for span in index.spans_of_id(space, *bounds(typed), limit=_MOST)
-    ]
-    return [span.commit for span in sorted(spans, key=lambda span: span.from_seq)]
 
 
 def _event(memory: Memory, typed: str) -> Reading:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent, UnknownRevision
 from gitmem.git.message import Message, one_line, trailers_of
-from gitmem.git.objects import Oid, Person, Tag, render_tag
+from gitmem.git.objects import Oid, Tag, render_tag
 from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, check_ref_name, snapshot_name, snapshot_ref
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
@@ -127,7 +127,15 @@ class Snapshots:
 
             published = self._bundle.commit(work, purpose="snapshot", origin=origin)
             commit = published.commit.oid if published else self._bundle.tip
-            return self._tag(name, commit, note or name)
+            moment = int(self._bundle.world.clock().timestamp())
+            who = self._bundle.person_named("gitmem", moment)
+            tag = render_tag(commit, f"snapshot/{name}", who, one_line(note or name, 2000) + "\n")
+            self._repository.store.write([tag])
+            if not self._repository.refs.set(
+                snapshot_ref(name), tag.oid, expected=None
+            ):  # plain git was faster
+                raise InvalidContent(f"There is a snapshot {name!r} already: choose another name.")
+            return self.get(name)
 
     def automatic(self) -> Snapshot | None:
         """A name for the present state; None where it has one.
@@ -172,15 +180,6 @@ class Snapshots:
 
             self._bundle.commit(work, purpose="snapshot", origin=self._bundle.origin())
         return snapshot
-
-    def _tag(self, name: str, commit: Oid, message: str) -> Snapshot:
-        moment = int(self._bundle.world.clock().timestamp())
-        who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
-        tag = render_tag(commit, f"snapshot/{name}", who, one_line(message, 2000) + "\n")
-        self._repository.store.write([tag])
-        if not self._repository.refs.set(snapshot_ref(name), tag.oid, expected=None):
-            raise InvalidContent(f"There is a snapshot {name!r} already: choose another name.")
-        return self.get(name)
 
     def _fresh_name(self, prefix: str = "") -> str:
         """A timestamp that never collides, also for two within a moment."""

@@ -13,6 +13,7 @@ from gitmem.git.git_settings import Remotes
 from gitmem.git.housekeeping import Weight, last_time
 from gitmem.git.message import trailers_of
 from gitmem.memory.bundle import format_of
+from gitmem.memory.capture.abandoned import pending_count
 from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.history.story import LastSession, last_session
 from gitmem.memory.origin import LOST
@@ -127,7 +128,7 @@ def status_of(memory: Memory) -> Status:
         Weight.of(memory.repository),
         tuple(_usage(memory)),
         last_session(memory),
-        _events_waiting(memory),
+        pending_count(memory.journal_dir),
         tuple(_remotes(memory)),
         (*waiting(memory, edits), *unconfirmed(memory)),
         last_time(memory.repository),
@@ -149,15 +150,6 @@ def _usage(memory: Memory) -> Iterator[StoreUsage]:
             yield StoreUsage(
                 target, path, len(file.entries), file.usage, limit, tuple(entry.text for entry in out)
             )
-
-
-def _events_waiting(memory: Memory) -> int:
-    """Return how many events in journals no commit has yet."""
-    if not memory.has_journals:
-        return 0
-    from gitmem.memory.capture.abandoned import pending_count
-
-    return pending_count(memory.journal_dir)
 
 
 def _remotes(memory: Memory) -> list[RemoteStatus]:
