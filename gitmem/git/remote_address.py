@@ -61,7 +61,7 @@ def check_place(url: str, lender: Repository) -> None:
     """Refuse an address that no git program should be given, or a path that holds no repository."""
     check_url(url)
     path = local_path(url)
-    if not path:
+    if not path or os.path.isfile(path):  # a git bundle file runs nothing
         return
     # Git runs the hooks of a repository that it pushes to. One that came with the bundle is not a remote.
     if not os.path.isabs(path) or path.startswith(_ABOUT_US) or _is_inside(path, lender):

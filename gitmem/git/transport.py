@@ -16,11 +16,11 @@ import sys
 import urllib.parse
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import InvalidContent, RefusedPush, RemoteError
+from gitmem.errors import RefusedPush, RemoteError
 from gitmem.files import (
     about,
     append_to,
@@ -38,7 +38,7 @@ from gitmem.git.remote_address import check_place, shown_url, without_credential
 from gitmem.locks import scratch_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from gitmem.git.repository import Repository
 
@@ -51,7 +51,6 @@ MAX_FETCH = 1024 * 1024 * 1024
 _MACHINE = re.compile(r"[^\W_](?:[\w-]{0,98}[^\W_])?")
 """A machine in the name of its branch, as `paths.slug` makes it: one level, words joined by hyphens."""
 
-_BUNDLE_FILE = b"# v2 git bundle\n"
 _LONG = 500
 _MOST_UNFIT = 8
 """Branches that may cost a fetch of their own and bring nothing."""
@@ -102,9 +101,35 @@ class Transport(ABC):
         self._timeout = timeout
         self._max_fetch = max_fetch
 
-    @abstractmethod
     def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
-        """Everything new of the remote into the throw-away repository; `branches` of machines only if wanted."""
+        """Everything new of the remote into the throw-away repository; `branches` of machines only if wanted.
+
+        The address may be that of a git bundle file.
+        """
+        check_place(url, room.lender)
+        try:
+            return Fetched.of(self._fetch(room, url, "all" if branches else "main"))
+        except RemoteError:
+            if not branches:
+                raise
+        # One object that is not as git wants it stops a fetch: a branch that has one keeps no other back.
+        refs, unfit = self._fetch(room, url, "main"), dict[str, str]()
+        for ref in self._branches(room, url):
+            try:
+                if len(unfit) >= _MOST_UNFIT:
+                    raise RemoteError(f"{len(unfit)} others were unfit before it.")
+                refs |= self._fetch(room, url, ref)
+            except RemoteError as error:
+                unfit[ref.removeprefix(MACHINES)] = str(error)
+        return replace(Fetched.of(refs), unfit=unfit)
+
+    @abstractmethod
+    def _fetch(self, room: ThrowAway, url: str, wanted: str) -> dict[str, Oid]:
+        """Fetch `all` refs, `main` with the snapshots, or the one that is named; gives them by name."""
+
+    @abstractmethod
+    def _branches(self, room: ThrowAway, url: str) -> list[str]:
+        """The branches of machines on the remote."""
 
     @abstractmethod
     def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
@@ -133,48 +158,32 @@ class GitTransport(Transport):
 
     name = "git"
 
-    def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
-        check_place(url, room.lender)
-        wanted = [f"+{SNAPSHOTS}*:{INCOMING}tags/snapshot/*", f"^{SNAPSHOTS}auto/*"]
-        of_machines = [f"+{MACHINES}*:{INCOMING}heads/in/*"] if branches else []
-        unfit: dict[str, str] = {}
-        try:
-            self._fetch_main(room, url, *wanted, *of_machines)
-        except RemoteError:
-            if not branches:
-                raise
-            # One object that is not as git wants it stops a fetch: a branch that has one keeps no other back.
-            self._fetch_main(room, url, *wanted)
-            unfit = self._fetch_each(room, url)
-        refs = Refs(room.git_dir).under(INCOMING)
-        found = Fetched.of({f"refs/{ref.removeprefix(INCOMING)}": oid for ref, oid in refs.items()})
-        return replace(found, unfit=unfit)
-
-    def _fetch_main(self, room: ThrowAway, url: str, *others: str) -> None:
-        try:
-            self._fetch(room, url, f"+{BRANCH}:{INCOMING}heads/main", *others)
-        except RemoteError as error:
-            if _NO_MAIN not in str(error):
-                raise
-            self._fetch(room, url, *others)  # a new repository, or one that was emptied
-
-    def _fetch_each(self, room: ThrowAway, url: str) -> dict[str, str]:
-        """Fetch the branches of machines one by one; gives those that cannot be, and why."""
-        listed = self._git(room, "ls-remote", "--", room.keep_login(url), f"{MACHINES}*", url=url).stdout
-        refs = filter(is_travelling, listed.decode("utf-8", "replace").split()[1::2])
-        return _unfit(
-            refs, lambda ref: self._fetch(room, url, f"+{ref}:{INCOMING}{ref.removeprefix('refs/')}")
-        )
-
-    def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
+    def _fetch(self, room: ThrowAway, url: str, wanted: str) -> dict[str, Oid]:
+        main, snapshots = f"+{BRANCH}:{INCOMING}heads/main", f"+{SNAPSHOTS}*:{INCOMING}tags/snapshot/*"
+        refspecs = [main, snapshots, f"^{SNAPSHOTS}auto/*"]
+        if wanted == "all":
+            refspecs.append(f"+{MACHINES}*:{INCOMING}heads/in/*")
+        elif wanted != "main":
+            refspecs = [f"+{wanted}:{INCOMING}{wanted.removeprefix('refs/')}"]
         options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")
-        bare = room.keep_login(url)
+        words = ("fetch", *options, "--", room.keep_login(url))
         try:
-            self._git(room, "fetch", *options, "--", bare, *refspecs, url=url, largest=self._max_fetch)
+            try:
+                self._git(room, *words, *refspecs, url=url, largest=self._max_fetch)
+            except RemoteError as error:
+                if _NO_MAIN not in str(error):
+                    raise  # else it is a new repository, or one that was emptied
+                self._git(room, *words, *refspecs[1:], url=url, largest=self._max_fetch)
         except RemoteError:
             if self._is_full(room):
                 raise self._too_much(url) from None
             raise
+        refs = Refs(room.git_dir).under(INCOMING)
+        return {f"refs/{ref.removeprefix(INCOMING)}": oid for ref, oid in refs.items()}
+
+    def _branches(self, room: ThrowAway, url: str) -> list[str]:
+        listed = self._git(room, "ls-remote", "--", room.keep_login(url), f"{MACHINES}*", url=url).stdout
+        return [*filter(is_travelling, listed.decode("utf-8", "replace").split()[1::2])]
 
     def _is_full(self, room: ThrowAway) -> bool:
         """Return whether a pack grew to the limit: its writer was ended without a message."""
@@ -210,37 +219,22 @@ class GitTransport(Transport):
         return done
 
 
-def _unfit(refs: Iterable[str], fetch: Callable[[str], None]) -> dict[str, str]:
-    """Fetch the branches of machines one by one; gives those that cannot be, and why."""
-    unfit: dict[str, str] = {}
-    for ref in refs:
-        try:
-            if len(unfit) >= _MOST_UNFIT:
-                raise RemoteError(f"{len(unfit)} others were unfit before it.")
-            fetch(ref)
-        except RemoteError as error:
-            unfit[ref.removeprefix(MACHINES)] = str(error)
-    return unfit
-
-
 class DulwichTransport(Transport):
     """Has dulwich speak the git protocol, over ssh, http and local paths, in a process that ends when its time is over."""
 
     name = "dulwich"
 
-    def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
+    def _fetch(self, room: ThrowAway, url: str, wanted: str) -> dict[str, Oid]:
+        refs: dict[str, Oid] = self._look(room, url, wanted)["refs"]
+        return refs
+
+    def _branches(self, room: ThrowAway, url: str) -> list[str]:
+        branches: list[str] = self._look(room, url, "main")["branches"]
+        return branches
+
+    def _look(self, room: ThrowAway, url: str, wanted: str) -> dict[str, Any]:
         haves = list(Refs(room.git_dir).under("refs/have/").values())
-
-        def ask(wanted: str) -> dict[str, Any]:
-            return self._ask(room, url, wanted=wanted, haves=haves, largest=self._max_fetch)
-
-        if branches:
-            with suppress(RemoteError):  # as with git: a branch that is unfit keeps no other back
-                return Fetched.of(ask("all")["refs"])
-        answer = ask("main")
-        refs: dict[str, Oid] = answer["refs"]
-        unfit = _unfit(answer["branches"] if branches else (), lambda ref: refs.update(ask(ref)["refs"]))
-        return replace(Fetched.of(refs), unfit=unfit)
+        return self._ask(room, url, wanted=wanted, haves=haves, largest=self._max_fetch)
 
     def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
         wanted = [(update.ref, update.new, update.expected) for update in updates]
@@ -386,35 +380,12 @@ def write_bundle_file(repository: Repository, path: str, refs: Mapping[str, Oid]
     from gitmem.git.commit_graph import reachable
     from gitmem.git.packs import StagedPack
 
-    head = _BUNDLE_FILE + b"".join(f"{oid} {ref}\n".encode() for ref, oid in sorted(refs.items())) + b"\n"
+    listed = "".join(f"{oid} {ref}\n" for ref, oid in sorted(refs.items()))
     objects = list(reachable(repository.store, refs.values()))
-    data = head + StagedPack("", objects, stem="").data
+    data = f"# v2 git bundle\n{listed}\n".encode() + StagedPack("", objects, stem="").data
     with about(path):
         replace_file(path, data, scratch=os.path.dirname(os.path.abspath(path)), durable=True)
     return sum(one.type == b"commit" for one in objects)
-
-
-def read_bundle_file(room: ThrowAway, path: str) -> dict[str, Oid]:
-    """Put the objects of a git bundle file into a throw-away repository; gives its refs."""
-    from dulwich.object_store import DiskObjectStore
-
-    with open(path, "rb") as file:
-        if file.readline() != _BUNDLE_FILE:
-            raise InvalidContent(f"{path} is not a git bundle file that gitmem reads (version 2).")
-        refs: dict[str, Oid] = {}
-        while (line := file.readline(4096)) not in (b"\n", b""):
-            if line.startswith(b"-"):
-                continue  # what the reader must have already; a missing one shows in the checks
-            oid, _, ref = line.strip().partition(b" ")
-            refs[ref.decode("utf-8", "replace")] = oid.decode("ascii", "replace")
-        store: Any = DiskObjectStore(room.objects)
-        try:
-            store.add_thin_pack(file.read, None)
-        except Exception as error:
-            raise InvalidContent(f"{path} is damaged ({error}).") from error
-        finally:
-            store.close()
-    return refs
 
 
 def _durable_move(source: str, target: str) -> None:

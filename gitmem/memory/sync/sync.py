@@ -35,7 +35,6 @@ from gitmem.git.transport import (
     Transport,
     Update,
     choose,
-    read_bundle_file,
     remote_ref,
     take_over,
     throw_away,
@@ -168,10 +167,11 @@ class Sync:
     def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
         """Take in a git bundle file, with the same checks as from a remote."""
         self._allow_unrelated = allow_unrelated
+        path = os.path.abspath(path)
         if not os.path.isfile(path):
             raise InvalidContent(f"There is no file {path}.")
         with self._syncing(path, dry_run), throw_away(self._repository, [self._bundle.tip]) as room_dir:
-            fetched = Fetched.of(read_bundle_file(room_dir, path))
+            fetched = self._transport.fetch(room_dir, path)
             if fetched.main is None:
                 raise InvalidContent(f"{path} holds no memory: it has no branch main.")
             with room_dir.opened() as room:

@@ -431,6 +431,31 @@ def test_offline_by_a_file(machines: Machines) -> None:
     assert b.tip == tip
 
 
+@pytest.mark.parametrize("how", ["garbage", "cut", "a pipe", "other"])
+def test_a_file_that_cannot_be_taken_in(machines: Machines, how: str) -> None:
+    """It is said in a sentence, and the memory is as before."""
+    a = machines.first()
+    b = machines.another("b")
+    target = machines.root / "x.bundle"
+    a.curated.add("by file")
+    write_file(a, str(target))
+    if how == "garbage":
+        target.write_bytes(b"no bundle\n" * 100)
+    elif how == "cut":
+        os.truncate(target, target.stat().st_size - 100)
+    elif how == "a pipe":
+        target.unlink()
+        os.mkfifo(target)
+    else:
+        run_git(a.root, "branch", "other")
+        run_git(a.root, "bundle", "create", "-q", str(target), "other")
+    tip = b.tip
+    with pytest.raises(GitMemError, match=r"^(There is no file )?\S*x\.bundle") as refused:
+        Sync(b, prefer=machines.transport).from_file(str(target))
+    assert "\n" not in str(refused.value)
+    assert tip == b.tip
+
+
 def test_hand_edits_in_the_way_of_a_merge_survive(machines: Machines) -> None:
     """A file that a person edited here and another machine changed there: both are in the history."""
     a = machines.first()
