@@ -217,13 +217,10 @@ class App:
         """
         from_here = given.startswith(("./", "../")) or given in (".", "..") or os.path.isabs(given)
         if not from_here:
-            inside = os.path.normpath(given).replace(os.sep, "/")
+            inside = os.path.normpath(given)
         else:
             full = os.path.realpath(self.world.path(given))
-            try:
-                inside = os.path.relpath(full, os.path.realpath(self.repository.root)).replace(os.sep, "/")
-            except ValueError:  # another drive
-                inside = ".."
+            inside = os.path.relpath(full, os.path.realpath(self.repository.root))
         if inside == ".." or inside.startswith("../"):
             raise UnsafePath(f"{given} is outside the memory {self.repository.root}.")
         return "" if inside == "." else inside
@@ -248,9 +245,7 @@ class App:
 
     def _hand_edits(self) -> list[HandEdit]:
         if not self.repository.is_foreign:
-            with suppress(
-                GitMemError, OSError
-            ):  # a merge under way: what is committed is listed all the same
+            with suppress(GitMemError, OSError):  # a merge under way: what is committed is listed
                 return list(self.bundle.hand_edits())
         return []
 

@@ -162,10 +162,6 @@ def edit(app: App, file: str, reason: str) -> None:
 
     The editor is $VISUAL or $EDITOR; without FILE it edits memories/MEMORY.md. What cannot be part of a memory is
     refused before anything is written; at a terminal you may edit it again. A FILE that is not there begins as a note.
-
-    \b
-    gitmem edit
-    gitmem edit notes/deploy.md
     """
     from gitmem.memory.hand_edits import commit_text
 
@@ -213,26 +209,16 @@ def commit(app: App, reason: str) -> None:
 
     The next write of gitmem commits hand edits anyway; this does it now, and with a reason. A file that cannot be
     part of a memory is named and left as it is, and the others are committed.
-
-    \b
-    gitmem commit -m "the server moved"
     """
-    from gitmem.notices import Notice
-
     bundle = app.bundle
-    published = bundle.take_in_edits(strict=False, reason=reason)
-    for one in published:
-        if one.warning:
-            bundle.report(Notice("work-tree-behind", detail=one.warning))
-    made = [bundle.show(one.commit.oid) for one in published]
+    made = [bundle.show(one.commit.oid) for one in bundle.take_in_edits(strict=False, reason=reason)]
     app.out.json({"commits": [one.entry for one in made]})
     left = [notice for notice in bundle.notices if notice.kind == "file-not-committed"]
     nothing = "" if left else "Nothing to commit: no file differs from the newest commit."
     app.tell({"commits": made}, short=True, none=nothing)
     if left:
         bundle.notices[:] = [notice for notice in bundle.notices if notice not in left]
-        which = "It was" if len(left) == 1 else "They were"
-        each = "it" if len(left) == 1 else "each"
+        which, each = ("It was", "it") if len(left) == 1 else ("They were", "each")
         raise InvalidContent(
             f"{' '.join(notice.detail for notice in left)} {which} edited by hand: "
             f"repair or remove {each}, then run this again."

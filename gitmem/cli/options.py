@@ -139,7 +139,7 @@ ORIGIN = (
     ),
 )
 TRANSPORT = (
-    click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote."),
+    once("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote."),
     click.option(
         "--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take."
     ),

@@ -6,18 +6,15 @@ import os
 import re
 import sys
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from gitmem.cli.app import App
-from gitmem.cli.options import TRANSPORT, command, flag
+from gitmem.cli.options import TRANSPORT, command, flag, once
 from gitmem.cli.terminal import count, green, safe, stages, yellow
 from gitmem.errors import GitMemError, UsageError
 from gitmem.files import make_directories
-
-if TYPE_CHECKING:
-    from gitmem.hosts.hermes.home import Home
 
 
 @command(
@@ -26,22 +23,21 @@ if TYPE_CHECKING:
     flag("--allow-unrelated", help="Join a memory that has no commit in common with this one."),
     flag("--accept-erasure", help="Erase here too, for good, what was erased on another machine."),
     flag("--yes", "leave_out", help="Then leave out unsent commits that hold it."),
-    click.option("--forget-erasure", metavar="RECEIPT", help="Let a history come back that was erased."),
+    once("--forget-erasure", metavar="RECEIPT", help="Let a history come back that was erased."),
     flag("--due", help="Sync with every remote that is due, one after the other."),
     flag("--background", help="Start it for every remote that is due, and do not wait."),
-    click.option("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead."),
-    click.option("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead."),
+    once("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead."),
+    once("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead."),
     *TRANSPORT,
 )
 def sync(
     app: App,
     name: str,
-    forget_erasure: str | None,
+    forget_erasure: str,
     due: bool,
     background: bool,
-    to_file: str | None,
-    from_file: str | None,
-    transport: str | None,
+    to_file: str,
+    from_file: str,
     **how: Any,
 ) -> None:
     """Bring this memory and a remote together: fetch, check, merge, push.
@@ -53,13 +49,19 @@ def sync(
     gitmem sync
     gitmem sync origin --dry-run
     """
-    how["transport"] = transport or ""
     if to_file and from_file:
         raise UsageError("Choose one of --to and --from.")
     if how["accept_erasure"]:
         app.need_a_person("accepts an erase of another machine", script=how["leave_out"])
     if forget_erasure:
-        _forget_erasure(app, forget_erasure)
+        from gitmem.memory.erase.erased_list import forget_erasure as forget
+
+        app.need_a_person("lets an erased history come back")
+        commits = forget(app.bundle.state, forget_erasure)
+        told = f"{count(commits, 'commit')} may come back."
+        app.answer(
+            {"forgotten_commits": commits}, told if commits else f"There is no receipt {forget_erasure} here."
+        )
     elif background:
         from gitmem.memory.sync.remote_state import start_due
 
@@ -74,23 +76,10 @@ def sync(
     elif due:
         _sync_all_due(app, how["transport"], how["timeout"])
     else:
+        file = app.world.path(from_file) if from_file else ""
         with stages() as progress:
-            done = app.bundle.sync(
-                name,
-                from_file=app.world.path(from_file) if from_file else "",
-                progress=progress,
-                **how,
-            )
+            done = app.bundle.sync(name, from_file=file, progress=progress, **how)
         app.show(done)
-
-
-def _forget_erasure(app: App, receipt: str) -> None:
-    from gitmem.memory.erase.erased_list import forget_erasure
-
-    app.need_a_person("lets an erased history come back")
-    commits = forget_erasure(app.bundle.state, receipt)
-    told = f"{count(commits, 'commit')} may come back." if commits else f"There is no receipt {receipt} here."
-    app.answer({"forgotten_commits": commits}, told)
 
 
 def _sync_all_due(app: App, transport: str, timeout: float) -> None:
@@ -112,12 +101,10 @@ def _sync_all_due(app: App, transport: str, timeout: float) -> None:
 @command(
     click.argument("where", default="", metavar="[REMOTE|REPOSITORY]"),
     flag("--list", "listing", help="List the branches of machines, the longest unused first."),
-    click.option("--forget", metavar="MACHINE", help="Delete the branch of a machine that is gone."),
+    once("--forget", metavar="MACHINE", help="Delete the branch of a machine that is gone."),
     *TRANSPORT,
 )
-def fold(
-    app: App, where: str, listing: bool, forget: str | None, transport: str | None, timeout: float
-) -> None:
+def fold(app: App, where: str, listing: bool, forget: str, transport: str, timeout: float) -> None:
     """Fold the branches of machines into main, on a remote or in a bare repository here.
 
     Each machine has a branch with what it sent, in/MACHINE. Every sync folds what main lacks of them; on a server
@@ -133,10 +120,8 @@ def fold(
     from gitmem.memory.sync import server
     from gitmem.memory.sync.remote_refs import RemoteRefs
 
-    path = app.world.path(where) if where else ""
-    is_here = bool(path) and is_bare(path)
     if listing:
-        branches = RemoteRefs(app.bundle, where, timeout=timeout, prefer=transport or "").branches()
+        branches = RemoteRefs(app.bundle, where, timeout=timeout, prefer=transport).branches()
         app.out.json({"branches": [asdict(one) for one in branches]})
         for one in branches:
             ahead = f", {count(one.commit_count, 'commit')} not in main yet" if one.commit_count else ""
@@ -144,9 +129,9 @@ def fold(
         if not branches:
             app.out.line("No machine has a branch there.")
     elif forget:
-        RemoteRefs(app.bundle, where, timeout=timeout, prefer=transport or "").forget_branch(forget)
+        RemoteRefs(app.bundle, where, timeout=timeout, prefer=transport).forget_branch(forget)
         app.answer({"forgotten": forget}, f"The branch of {forget} is gone.")
-    elif is_here:
+    elif where and is_bare(path := app.world.path(where)):
         made = server.fold_here(path)
         document = {"main": made.main, "branch_count": made.branches, "waiting_branches": list(made.left_out)}
         app.answer(document, green("folded "), count(made.branches, "branch", "branches"))
@@ -154,9 +139,7 @@ def fold(
             app.warn(sentence)
     else:
         with stages() as progress:
-            done = app.bundle.sync(
-                where, transport=transport or "", timeout=timeout, progress=progress, fold=True
-            )
+            done = app.bundle.sync(where, transport=transport, timeout=timeout, progress=progress, fold=True)
         app.show(done)
 
 
@@ -256,10 +239,9 @@ def confirm(app: App, machine: str, revoke: bool) -> None:
     if not revoke:
         ledger.confirm_machine(name, app.world.person or "human")
     elif not ledger.disown_machine(name):
-        raise UsageError(f"Nobody has said here that {name} is their machine.")
-    app.answer(
-        {"machine": name, "is_own": not revoke}, f"{name} is {'not ' if revoke else ''}a machine of yours."
-    )
+        raise UsageError(f"You have not confirmed a machine {name} here.")
+    told = f"{name} is {'not ' if revoke else ''}a machine of yours."
+    app.answer({"machine": name, "is_own": not revoke}, told)
 
 
 # --- clone -----------------------------------------------------------------------------------------------
@@ -271,7 +253,7 @@ def confirm(app: App, machine: str, revoke: bool) -> None:
     flag("--hermes", help="Clone into a Hermes home (DIRECTORY, else ~/.hermes) and install."),
     TRANSPORT[0],
 )
-def clone(app: App, url: str, directory: str, hermes: bool, transport: str | None) -> None:
+def clone(app: App, url: str, directory: str, hermes: bool, transport: str) -> None:
     """Make a memory of what a remote holds, ready to sync with it; without DIRECTORY in one named like the remote.
 
     \b
@@ -279,12 +261,12 @@ def clone(app: App, url: str, directory: str, hermes: bool, transport: str | Non
     gitmem clone git@host:me/memory.git --hermes
     """
     from gitmem.hosts.hermes.home import choose_home
+    from gitmem.hosts.hermes.profile import install
     from gitmem.memory.upkeep.clone import clone as make_clone
     from gitmem.memory.upkeep.clone import is_free
 
     home = choose_home(app.world, path=app.world.path(directory) if directory else "") if hermes else None
     target = home.bundle if home else app.world.path(directory or _directory_of(url))
-    git_dir = home.git_dir if home else None
     if not is_free(target):
         raise GitMemError(f"{target} is there already and is not empty: choose another place.")
     if home:
@@ -295,19 +277,20 @@ def clone(app: App, url: str, directory: str, hermes: bool, transport: str | Non
         target,
         config=app.config_of(None),
         python=sys.executable,
-        separate_git_dir=git_dir,
-        prefer=transport or "",
+        separate_git_dir=home.git_dir if home else None,
+        prefer=transport,
     )
     with done:
         done.index.current()
         tip, held = done.tip, [one.id for one in done.ledger.held()]
     for warning in done.warnings:
         app.warn(warning)
-    steps = _install(app, home) if home else []
+    installed = install(home, app.world) if home else None
+    steps = [what for state, what in installed.steps if state == "done"] if installed else []
     document = {"bundle": done.root, "commit": tip, "held": held, "steps": steps}
     app.answer(document, f"Created a memory in {done.root}: {tip[:8]}")
-    for step in steps:
-        app.out.line(green("✓ "), step)
+    if installed:
+        app.tell(installed, title="Hermes home")
     app.refuse_held(held, done)
 
 
@@ -322,13 +305,3 @@ def _directory_of(url: str) -> str:
             f"No directory can be derived from {shown_url(url)!r}.", hint="Name the directory for the memory."
         )
     return name
-
-
-def _install(app: App, home: Home) -> list[str]:
-    """Make the clone the memory of a Hermes home; gives what was done."""
-    from gitmem.hosts.hermes.profile import install
-
-    report = install(home, app.world)
-    for warning in report.warnings:
-        app.warn(warning)
-    return [what for state, what in report.steps if state == "done"]

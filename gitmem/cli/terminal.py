@@ -340,12 +340,6 @@ def padded(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def table(listed: Sequence[tuple[str, str]], *, least: int = 0) -> list[tuple[str, str]]:
-    """Rows whose first column is as wide as its widest text."""
-    widest = max((width(name) for name, _ in listed), default=0)
-    return [(padded(name, max(least, widest)), text) for name, text in listed]
-
-
 # --- progress, on a terminal that is watched -------------------------------------------------------------
 
 _AFTER, _BAR = 1.0, 30

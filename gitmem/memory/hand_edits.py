@@ -155,6 +155,8 @@ def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Pu
     made = publish(bundle.repository, plan, purpose="edit")
     if made and many:
         bundle.report(Notice("many-removed", what, made.commit.oid[:8]))
+    if made and made.warning:
+        bundle.report(Notice("work-tree-behind", detail=made.warning))
     return made
 
 

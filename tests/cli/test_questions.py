@@ -33,7 +33,7 @@ def life(place: Path, gitmem: Cli) -> Cli:
     ("asked", "answers"),
     [
         (["digest", "last month"], ["Learned\n  + ", "Decided\n  + ", "Thursday 1 October 2026"]),
-        (["why", "staging server"], ["the user said:", "added", "reworded", "in session", "by hermes"]),
+        (["why", "staging server"], ["the user said:", "added", "reworded", 'in "', "by hermes"]),
         (["facts", "--contradicting", "--stale"], ["Is called Ines Okafor and signs mails as Ines"]),
         (["review", "--list"], ["held", HELD[:20]]),
         (["status"], ["2 held texts wait for a person", "tokens"]),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.render import renders
 from gitmem.cli.render.history import subject_in_words, who
-from gitmem.cli.terminal import AGE, bold, count, cyan, dim, green, padded, red, safe, size, table, yellow
+from gitmem.cli.terminal import AGE, bold, count, cyan, dim, green, padded, red, safe, size, width, yellow
 from gitmem.okf.layout import is_record
 from gitmem.okf.plain import shortened
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gitmem.memory.review import Item
     from gitmem.memory.skills.store import SkillView, SkillWrite
     from gitmem.memory.status import PendingEdit, Status, StoreUsage
-    from gitmem.memory.sync.remote_state import RemoteStatus
 
 
 @renders("Answer")
@@ -99,13 +98,10 @@ def tell_status(app: App, found: Status, *, verbose: bool = False) -> None:
     columns = out.columns
     too_long = columns and len(found.bundle) > columns
     out.line(bold(f"…{found.bundle[1 - columns :]}" if too_long else found.bundle))
-    rows = [*_session_rows(app, found), *_store_rows(found)]
-    if found.events_waiting:
-        rows.append(("journal", f"{count(found.events_waiting, 'event')} not committed yet"))
-    rows += [(f"sync {one.remote.name}", _remote(app, one)) for one in found.remotes]
-    rows += _stored_rows(app, found) if verbose else []
-    for name, text in table(rows):
-        out.block("  ", dim(name), "  ", text, indent=" " * (len(name) + 4))
+    rows = list(_status_rows(app, found, verbose=verbose))
+    widest = max(width(name) for name, _ in rows)
+    for name, text in rows:
+        out.block("  ", dim(padded(name, widest)), "  ", text, indent=" " * (widest + 4))
     for store in found.curated:
         _tell_full(app, store)
     if found.waiting_in_words:
@@ -122,18 +118,17 @@ def tell_status(app: App, found: Status, *, verbose: bool = False) -> None:
 
 def _tell_full(app: App, store: StoreUsage) -> None:
     """Warn above 80 %, and name what the prompt block has no room for."""
-    name = store.path.rpartition("/")[2]
     if store.left_out:
         app.out.line()
         left = count(len(store.left_out), "entry of", "entries of")
-        told = f"{left} {name} found by search only, not in prompts (`gitmem facts --pin ID`):"
+        told = f"{left} {_name(store)} found by search only, not in prompts (`gitmem facts --pin ID`):"
         app.out.block(yellow(told), indent="  ")
         for text in store.left_out[:_LISTED]:
             app.out.block("  ", shortened(text))
         _tell_more(app, store.left_out)
     elif store.usage * 100 > _NEARLY_FULL * store.limit:
         app.out.line()
-        told = f"{name} fills {store.usage * 100 // store.limit} % of its place in a prompt."
+        told = f"{_name(store)} fills {store.usage * 100 // store.limit} % of its place in a prompt."
         app.out.block(yellow(told), indent="  ")
 
 
@@ -148,49 +143,47 @@ def _tell_edits(app: App, heading: str, edits: Sequence[PendingEdit]) -> None:
         app.out.block("  ", style(f"{edit.change:<8}"), edit.path, dim(note))
 
 
-def _session_rows(app: App, found: Status) -> Iterator[tuple[str, str]]:
-    if found.last_session is None:
-        return
-    state, is_open = found.last_session.state, found.last_session.is_open
-    when = state.get("started" if is_open else "ended")
-    told = "open since" if is_open else "ended"
-    title = f'"{shortened(found.title, 60)}"' if found.title else state.id
-    yield "session" if is_open else "last session", title + (f", {told} {app.moment(when)}" if when else "")
-    if learned := found.learned.in_short():
-        yield "learned", ", ".join(learned)
-
-
-def _store_rows(found: Status) -> Iterator[tuple[str, str]]:
-    filled = [store for store in found.curated if store.entry_count]
-    if not filled:
+def _status_rows(app: App, found: Status, *, verbose: bool) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a status: a name and what is seen."""
+    if found.last_session is not None:
+        state, is_open = found.last_session.state, found.last_session.is_open
+        when = state.get("started" if is_open else "ended")
+        told = f", {'open since' if is_open else 'ended'} {app.moment(when)}" if when else ""
+        title = f'"{shortened(found.title, 60)}"' if found.title else state.id
+        yield "session" if is_open else "last session", title + told
+        if learned := found.learned.in_short():
+            yield "learned", ", ".join(learned)
+    for store in found.curated:
+        if store.entry_count:
+            entries = count(store.entry_count, "entry", "entries")
+            tokens = count(store.tokens, "token")
+            yield _name(store), f"{entries}, {_used(store.usage, store.limit)}, about {tokens}"
+    if not any(store.entry_count for store in found.curated):
         yield "facts", "none yet: `gitmem remember TEXT` adds one"
-    for store in filled:
-        size = f"{count(store.entry_count, 'entry', 'entries')}, {_used(store.usage, store.limit)}"
-        yield store.path.rpartition("/")[2], f"{size}, about {count(store.tokens, 'token')}"
+    if found.events_waiting:
+        yield "journal", f"{count(found.events_waiting, 'event')} not committed yet"
+    for one in found.remotes:
+        last = f"last sync {app.moment(one.last_success)}" if one.last_success else "never synced"
+        failed = f"; the last try failed: {one.last_error}" if one.failures else ""
+        yield f"sync {one.remote.name}", f"{one.ahead:,} to send, {one.behind:,} to take in; {last}{failed}"
+    if verbose:
+        newest, weight = found.newest, found.weight
+        subject = subject_in_words(newest.subject)
+        yield "git directory", found.git_dir
+        yield "newest commit", f"{newest.id[:8]}  {subject}  ({app.moment(newest.at)})"
+        yield "holds", f"{count(found.concept_count, 'concept')}, {count(len(found.paths), 'file')}"
+        yield "object store", f"{size(weight.bytes)} ({count(weight.packs, 'pack')}, {weight.loose:,} loose)"
+        yield "last gc", app.date(found.last_gc) if found.last_gc is not None else "never"
+        yield "format", str(found.format)
+
+
+def _name(store: StoreUsage) -> str:
+    return store.path.rpartition("/")[2]
 
 
 def _used(usage: int, limit: int) -> str:
     """The usage of a store, in one form everywhere."""
     return f"{usage:,} of {limit:,} characters ({usage * 100 // limit} %)"
-
-
-def _remote(app: App, one: RemoteStatus) -> str:
-    last = f"last sync {app.moment(one.last_success)}" if one.last_success else "never synced"
-    failed = f"; the last try failed: {one.last_error}" if one.failures else ""
-    return f"{one.ahead:,} to send, {one.behind:,} to take in; {last}{failed}"
-
-
-def _stored_rows(app: App, found: Status) -> list[tuple[str, str]]:
-    newest, store = found.newest, found.weight
-    packs = f"{count(store.packs, 'pack')}, {store.loose:,} loose"
-    return [
-        ("git directory", found.git_dir),
-        ("newest commit", f"{newest.id[:8]}  {subject_in_words(newest.subject)}  ({app.moment(newest.at)})"),
-        ("holds", f"{count(found.concept_count, 'concept')}, {count(len(found.paths), 'file')}"),
-        ("object store", f"{size(store.bytes)} ({packs})"),
-        ("last gc", app.date(found.last_gc) if found.last_gc is not None else "never"),
-        ("format", str(found.format)),
-    ]
 
 
 # --- plans, skills, remotes, connections -----------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, zip_longest
+from itertools import chain, groupby, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.render import renders
@@ -50,69 +50,59 @@ _PAST = {
 
 def tell_chapters(app: App, found: Iterable[Chapter], *, patch: bool, stat: bool) -> None:
     """Chapters below their days, each with what it learned; or with all that it changed, or how much."""
+    from gitmem.dates import day_name
+
     found = iter(found)
     first = list(islice(found, _SURVEYED))
     authors = Counter(who(one.entry) for one in first)
     usual = authors.most_common(1)[0][0] if authors else ""
     if len(authors) > 1:
         app.out.line(dim(f"By {usual}, except where another name is given."))
-    lines = _Log(app, usual)
-    for one in chain(first, found):
-        words = lines.chapter(one)
-        if not (patch or stat):
-            lines.learned(one, words)
-        elif one.diff:
-            with app.out.indented(_DEEP):
-                tell(app.out, one.diff, stat=stat)
+    columns = min(max(app.out.columns or 100, _NARROWEST), _WIDEST)
+    days = groupby(
+        chain(first, found), key=lambda one: day_name(app.world.local(one.started), now=app.world.here())
+    )
+    for number, (day, chapters) in enumerate(days):
+        if number:
+            app.out.line()
+        app.out.line(bold(day))
+        for one in chapters:
+            words = _tell_title(app, one, usual, columns)
+            if not (patch or stat):
+                _tell_learned(app, one, words, columns)
+            elif one.diff:
+                with app.out.indented(_DEEP):
+                    tell(app.out, one.diff, stat=stat)
 
 
-class _Log:
-    """The lines of one log, as wide as the screen; the usual author is not repeated."""
+def _tell_title(app: App, one: Chapter, usual: str, columns: int) -> str:
+    """One session or one commit: when, its id, its title, an author who is not the usual one. Gives the title."""
+    if one.session:
+        name, words = app.short_session(one.session), one.title
+    else:
+        name = one.entry.id[:_SHORT]
+        words = ": ".join(filter(None, (subject_in_words(one.entry.subject), one.entry.reason)))
+    by = who(one.entry)
+    tail = "" if by == usual else f"  ({by})"
+    lead = f"  {app.world.local(one.started):%H:%M}  {padded(name, _ID) if words else name}  "
+    if columns - width(lead + tail) < _LEAST:
+        tail = tail and f"  ({cut(one.entry.agent or by, _ID)})"
+    shown = cut(words, max(columns - width(lead + tail), _ID))
+    lead = lead if words or tail else lead.rstrip()
+    app.out.line(dim(lead[: len(_DEEP)]), yellow(lead[len(_DEEP) :]), shown, dim(tail))
+    return words
 
-    def __init__(self, app: App, usual: str) -> None:
-        self._app, self._out, self._usual = app, app.out, usual
-        self._day = ""
-        self._columns = min(max(app.out.columns or 100, _NARROWEST), _WIDEST)
 
-    def chapter(self, one: Chapter) -> str:
-        """One session or one commit, below its day: when, its id, its title. Gives the words of the title."""
-        begun = self._app.world.local(one.started)
-        self._begin_day(begun)
-        name = self._app.short_session(one.session) if one.session else one.entry.id[:_SHORT]
-        if one.session:
-            words = one.title
-        else:
-            words = ": ".join(filter(None, (subject_in_words(one.entry.subject), one.entry.reason)))
-        by = who(one.entry)
-        tail = "" if by == self._usual else f"  ({by})"
-        lead = f"  {begun:%H:%M}  {padded(name, _ID) if words else name}  "
-        if self._columns - width(lead + tail) < _LEAST:
-            tail = tail and f"  ({cut(one.entry.agent or by, _ID)})"
-        room = max(self._columns - width(lead + tail), _ID)
-        lead, words = (lead, cut(words, room)) if words or tail else (lead.rstrip(), "")
-        self._out.line(dim(lead[: len(_DEEP)]), yellow(lead[len(_DEEP) :]), words, dim(tail))
-        return words
-
-    def learned(self, one: Chapter, words: str) -> None:
-        """Quote what a chapter learned, where its title does not say it."""
-        counts_only = not one.session and one.entry.kind in ("edit", "import")
-        items = [item for item in one.learned.items if counts_only or item.title not in words]
-        for item in items[:_LEARNED]:
-            label = "" if item.noun == "fact" else f"{item.noun}: "
-            text = cut(label + item.title, self._columns - len(_DEEP) - 2)
-            self._out.line(_DEEP, _STYLES[item.sign](f"{item.sign} "), text)
-        if len(items) > _LEARNED:
-            self._out.line(dim(f"{_DEEP}… and {len(items) - _LEARNED} more"))
-
-    def _begin_day(self, begun: datetime) -> None:
-        from gitmem.dates import day_name
-
-        day = day_name(begun, now=self._app.world.here())
-        if day != self._day:
-            if self._day:
-                self._out.line()
-            self._day = day
-            self._out.line(bold(day))
+def _tell_learned(app: App, one: Chapter, words: str, columns: int) -> None:
+    """Quote what a chapter learned, where its title does not say it."""
+    counts_only = not one.session and one.entry.kind in ("edit", "import")
+    items = [item for item in one.learned.items if counts_only or item.title not in words]
+    for item in items[:_LEARNED]:
+        label = "" if item.noun == "fact" else f"{item.noun}: "
+        text = cut(label + item.title, columns - len(_DEEP) - 2)
+        app.out.line(_DEEP, _STYLES[item.sign](f"{item.sign} "), text)
+    if len(items) > _LEARNED:
+        app.out.line(dim(f"{_DEEP}… and {len(items) - _LEARNED} more"))
 
 
 def subject_in_words(subject: str) -> str:
@@ -360,12 +350,12 @@ def tell_digest(app: App, found: Digest) -> None:
     if record := found.record.in_words():
         out.block(dim(f"From {record}."), indent="")
     for topic in TOPICS:
-        for number, one in enumerate(found.of(topic)):
-            _heading(app, topic, number)
+        _heading(app, topic, found.of(topic))
+        for one in found.of(topic):
             _tell_news(app, one)
     for heading, entries in (("Put back", found.restores), ("Decided in review", found.reviewed)):
-        for number, entry in enumerate(entries):
-            _heading(app, heading, number)
+        _heading(app, heading, entries)
+        for entry in entries:
             known = (entry.source, entry.reason) if entries is found.reviewed else ()
             how = ", ".join(filter(None, (*known, _day(app, entry.commit.committer.time))))
             out.block("  ", f"{subject_in_words(entry.subject).removeprefix('restore: ')} ({how})")
@@ -373,9 +363,9 @@ def tell_digest(app: App, found: Digest) -> None:
         out.block(dim("Nothing was learned, changed or taken back."), indent="")
 
 
-def _heading(app: App, text: str, number: int) -> None:
-    """The heading of a list, before its first row."""
-    if not number:
+def _heading(app: App, text: str, listed: Sequence[object]) -> None:
+    """The heading of a list that is not empty."""
+    if listed:
         app.out.line()
         app.out.line(bold(text))
 
