@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UsageError
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from gitmem.hosts.loop.manager import MemoryManager
     from gitmem.hosts.loop.provider import Message, Schema
     from gitmem.memory.endpoint import ChatModel
-
-_SLOTS = ("identity", "guidance", "system", "skills", "context_files")
 
 
 class AgentSession:
@@ -47,22 +46,20 @@ class AgentSession:
         self._manager = type(manager)() if skip_memory else manager
         self._named = session
         self._known = {"platform": platform, "agent_context": agent_context, **known}
-        self._texts = dict(zip(_SLOTS, (identity, guidance, system, skills, context_files), strict=True))
-        self._platform = platform
+        self._given = Slots(identity, guidance, "", system, "", skills, context_files)
         self._slots: Slots | None = None
+        """The stable part of the prompt, while the session is open."""
         self._turn = 0
         self._calls = 0
         self._said = ""
         self._history: list[Message] = []
         self._reviews: list[Future[int]] = []
         self._reviewer = Worker(failed=lambda error: manager.note("The review", error))
-        self._open = False
 
     # Begin and end
 
     def __enter__(self) -> AgentSession:
         self._manager.initialize_all(self._named, **self._known)
-        self._open = True
         self._slots = self._built()
         return self
 
@@ -71,9 +68,9 @@ class AgentSession:
 
     def end(self, messages: Sequence[Message] | None = None) -> None:
         """Keep what was learned and commit what is pending; `messages` is the conversation, if you have it."""
-        if not self._open:
+        if self._slots is None:
             return
-        self._open = False
+        self._slots = None
         for one in self._reviews:
             one.cancel()
         self._manager.on_session_end(self._history if messages is None else messages)
@@ -87,7 +84,7 @@ class AgentSession:
 
     def turn(self, user: str) -> AgentPrompt:
         """Return what goes to the model for what the user says: the frozen part, what is recalled, the tools."""
-        if not self._open or self._slots is None:
+        if self._slots is None:
             raise UsageError("The session is not open: enter it by `with`.")
         self._turn += 1
         self._said = user
@@ -143,7 +140,7 @@ class AgentSession:
         """
         facts = self._manager.on_pre_compress(messages) if self._writes else ""
         self._history = []
-        self._slots = self._built()
+        self._slots = self._slots and self._built()
         return facts
 
     def review(self, messages: Sequence[Message], model: ChatModel) -> Future[int]:
@@ -182,15 +179,14 @@ class AgentSession:
 
     def _built(self) -> Slots:
         """The stable part of the prompt, from the state of this moment."""
-        manager = self._manager
-        texts = {**self._texts, "guidance": self._texts["guidance"] if self.tools() else ""}
-        texts["skills"] = texts["skills"] or manager.skill_index()
-        return Slots(
-            **texts, provider=manager.build_system_prompt(), memory=manager.block(), moment=self._moment()
+        manager, given, platform = self._manager, self._given, self._known["platform"]
+        memory = manager.memory
+        began = f"The session began on {memory.world.here():%A, %Y-%m-%d}." if memory is not None else ""
+        return replace(
+            given,
+            guidance=given.guidance if self.tools() else "",
+            skills=given.skills or manager.skill_index(),
+            provider=manager.build_system_prompt(),
+            memory=manager.block(),
+            moment="\n".join(filter(None, (began, f"Platform: {platform}" if platform else ""))),
         )
-
-    def _moment(self) -> str:
-        lines = [f"Platform: {self._platform}"] if self._platform else []
-        if (memory := self._manager.memory) is not None:
-            lines.insert(0, f"The session began on {memory.world.here():%A, %Y-%m-%d}.")
-        return "\n".join(lines)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 Message = Mapping[str, Any]
+Messages = Sequence[Message] | None
 Schema = dict[str, Any]
 
 
@@ -40,48 +41,39 @@ class MemoryProvider(ABC):
         """Return what it adds to the system prompt: the same bytes until the prompt is rebuilt."""
         return ""
 
-    def prefetch(self, query: str, *, session_id: str = "") -> str:  # noqa: ARG002 (for those who recall)
+    def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Return what is worth knowing for a turn, without fence or note; at once."""
         return ""
 
-    def queue_prefetch(self, query: str, *, session_id: str = "") -> None:  # noqa: ARG002 (for those who recall)
+    def queue_prefetch(self, query: str, *, session_id: str = "") -> None:
         """A turn is over: look up what the next may need."""
         return
 
     # The life of a session
 
-    def on_turn_start(self, turn_number: int, message: str, **kwargs: Any) -> None:  # noqa: ARG002 (for those who count)
+    def on_turn_start(self, turn_number: int, message: str, **kwargs: Any) -> None:
         return
 
     def sync_turn(
-        self,
-        user_content: str,  # noqa: ARG002 (for those who keep turns)
-        assistant_content: str,  # noqa: ARG002
-        *,
-        session_id: str = "",  # noqa: ARG002
-        messages: Sequence[Message] | None = None,  # noqa: ARG002
+        self, user_content: str, assistant_content: str, *, session_id: str = "", messages: Messages = None
     ) -> None:
         """A turn is over; on the worker."""
         return
 
     def on_memory_write(
-        self,
-        action: str,  # noqa: ARG002 (for those who mirror)
-        target: str,  # noqa: ARG002
-        content: str,  # noqa: ARG002
-        metadata: Mapping[str, Any] | None = None,  # noqa: ARG002
+        self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
     ) -> None:
         """Something was written to MEMORY or USER; `old_text` is in the metadata."""
         return
 
-    def on_pre_compress(self, messages: Sequence[Message]) -> str:  # noqa: ARG002 (for those who distil)
+    def on_pre_compress(self, messages: Sequence[Message]) -> str:
         """Messages are about to be forgotten; the answer goes to the model that summarizes them."""
         return ""
 
-    def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **kwargs: Any) -> None:  # noqa: ARG002 (for those who keep it)
+    def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **kwargs: Any) -> None:
         return
 
-    def on_session_end(self, messages: Sequence[Message]) -> None:  # noqa: ARG002 (for those who distil)
+    def on_session_end(self, messages: Sequence[Message]) -> None:
         return
 
     def shutdown(self) -> None:

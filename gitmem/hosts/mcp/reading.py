@@ -18,12 +18,33 @@ if TYPE_CHECKING:
 
 _BLOCK = 4_000
 """Characters of the facts in the instructions."""
+_CLAIM = 2_000
+_PROMPTS = {
+    "brief": "Tell me in a few sentences what changed in your memory since you were last here.\n\n{changes}",
+    "why": "Why do you believe this: {claim}\n\nFind where it came from with history (by the ids below) and say when it "
+    "was written, in which session, by whom and why; say so if nothing supports it.\n\n{hits}",
+    "handoff": "This work goes on in another session. Remember what it needs: each decision with its rationale (kind "
+    "decision), each lasting fact (kind fact), what I prefer (kind preference). No progress notes. Then tell me what you "
+    "kept, with the ids.\n\nWhat is remembered already:\n{stores}",
+    "tidy": "Look at what is remembered below. Propose which entries to merge, shorten, correct or remove, each with its "
+    "id and the new wording, and wait for my word. What I agree to, change with revise, with why.\n\n{stores}",
+    "review": "{pending}\n\nNo tool of yours can accept or release any of it. Tell me how much waits and why things wait "
+    "in general, and that `gitmem review` in a terminal shows each one and asks me.",
+}
 
 
-def prompt(connection: Connection, name: str, arguments: Mapping[str, str]) -> str | None:
-    """The text of a prompt; None where there is none of that name."""
-    make = _PROMPTS.get(name)
-    return make(connection, arguments) if make else None
+def prompt(connection: Connection, name: str, arguments: Mapping[str, str]) -> str:
+    """The text of a prompt."""
+    claim = str(arguments.get("claim", "")).strip()[:_CLAIM]
+    parts: dict[str, Callable[[], str]] = {
+        "changes": lambda: fence(_changes(connection)),
+        "claim": lambda: claim,
+        "hits": lambda: fence(connection.call("search", {"query": claim, "limit": 5}).text),
+        "stores": lambda: fence(_stores(connection)),
+        "pending": lambda: _pending(connection),
+    }
+    text = _PROMPTS[name]
+    return text.format(**{part: make() for part, make in parts.items() if f"{{{part}}}" in text})
 
 
 def block(connection: Connection) -> str:
@@ -53,58 +74,12 @@ def _changes(connection: Connection) -> str:
     return "\n".join([*others, "", f"Learned {when}:", learned])
 
 
-def _review(connection: Connection) -> str:
-    """Return how much waits, and no word of it: it waits because no agent may have it."""
-    found = waiting.in_words(waiting.waiting(connection.memory))
-    return f"{found} The user decides with `gitmem review`." if found else "Nothing waits for a person."
-
-
-def _brief(connection: Connection, _: Mapping[str, str]) -> str:
-    changes = fence(_changes(connection))
-    return f"Tell me in a few sentences what changed in your memory since you were last here.\n\n{changes}"
-
-
-def _why(connection: Connection, arguments: Mapping[str, str]) -> str:
-    claim = str(arguments.get("claim", "")).strip()[:2_000]
-    found = connection.call("search", {"query": claim, "limit": 5}).text
-    return (
-        f"Why do you believe this: {claim}\n\nFind where it came from with history (by the ids below) and say when it "
-        f"was written, in which session, by whom and why; say so if nothing supports it.\n\n{fence(found)}"
-    )
-
-
-def _handoff(connection: Connection, _: Mapping[str, str]) -> str:
-    return (
-        "This work goes on in another session. Remember what it needs: each decision with its rationale (kind "
-        "decision), each lasting fact (kind fact), what I prefer (kind preference). No progress notes. Then tell me "
-        f"what you kept, with the ids.\n\nWhat is remembered already:\n{fence(_stores(connection))}"
-    )
-
-
-def _tidy(connection: Connection, _: Mapping[str, str]) -> str:
-    return (
-        "Look at what is remembered below. Propose which entries to merge, shorten, correct or remove, each with its "
-        "id and the new wording, and wait for my word. What I agree to, change with revise, with why.\n\n"
-        f"{fence(_stores(connection))}"
-    )
-
-
 def _stores(connection: Connection) -> str:
     texts = [connection.call("fetch", {"id": store, "level": "full"}).text for store in ("MEMORY", "USER")]
     return "\n\n".join(texts)
 
 
-def _walk(connection: Connection, _: Mapping[str, str]) -> str:
-    return (
-        f"{_review(connection)}\n\nNo tool of yours can accept or release any of it. Tell me how much waits and why things "
-        "wait in general, and that `gitmem review` in a terminal shows each one and asks me."
-    )
-
-
-_PROMPTS: Mapping[str, Callable[[Connection, Mapping[str, str]], str]] = {
-    "brief": _brief,
-    "why": _why,
-    "handoff": _handoff,
-    "tidy": _tidy,
-    "review": _walk,
-}
+def _pending(connection: Connection) -> str:
+    """Return how much waits, and no word of it: it waits because no agent may have it."""
+    found = waiting.in_words(waiting.waiting(connection.memory))
+    return f"{found} The user decides with `gitmem review`." if found else "Nothing waits for a person."

@@ -195,7 +195,7 @@ class Server:
         def get() -> dict[str, Any]:
             from gitmem.hosts.mcp.reading import prompt
 
-            text = prompt(self._opened(), name, arguments) or ""
+            text = prompt(self._opened(), name, arguments)
             message = {"role": "user", "content": {"type": "text", "text": text}}
             return {"description": known[name]["description"], "messages": [message]}
 
