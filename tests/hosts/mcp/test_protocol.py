@@ -362,7 +362,7 @@ def test_a_client_that_goes_away_in_the_middle_of_a_call(place: Place) -> None:
 
 @pytest.mark.parametrize("sign", [15, 9])
 def test_a_server_that_is_killed_loses_nothing(place: Place, sign: int) -> None:
-    """What was acknowledged is in the journal, and the next one commits it."""
+    """What was acknowledged is in the journal; the next one commits it in the name of its client, and its session is over."""
     with Process("-C", str(place.root), "mcp", env=place.env) as client:
         client.begin()
         client.use("remember", text="Use tabs", kind="decision", why="habit")
@@ -374,6 +374,8 @@ def test_a_server_that_is_killed_loses_nothing(place: Place, sign: int) -> None:
         assert 0 == client.close()
     [decision] = [path for path in place.memory.list_concepts() if path.startswith("decisions/")]
     assert "use-tabs" in decision
+    assert ["codex/1.2"] == [one.agent for one in place.memory.log(path=decision)]
+    assert {"closed"} == {state.status for state in place.memory.sessions.all()}
 
 
 def test_a_client_that_does_not_wait_for_the_end(place: Place) -> None:
