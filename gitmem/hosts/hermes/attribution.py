@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from gitmem.locks import ProcessLock
@@ -18,7 +18,6 @@ from gitmem.memory.capture.recovery import DIED, HOST, OPEN, TURN, notes_in
 from gitmem.memory.mirror.changes import Report
 from gitmem.memory.origin import Origin
 from gitmem.memory.pending_facts import ANNOUNCED, SAID
-from gitmem.okf import timestamps
 from gitmem.state import JOURNAL
 
 if TYPE_CHECKING:
@@ -73,14 +72,17 @@ def _known(origin: Origin) -> dict[str, str]:
 
 
 def reports(memory: Memory, *, over: Collection[str] = ()) -> list[Report]:
-    """The reported writes in every journal, of living and of dead processes; in `over` no turn is open any more."""
+    """The writes, skill calls and unreported turns of the host in every journal, of living and of dead processes.
+
+    In the journals `over` no turn is open any more.
+    """
     found: list[Report] = []
     for journal, notes in notes_in(memory.journal_dir).items():
-        writes = [one for one in notes if one.kind == WRITE]
-        is_live = bool(writes) and journal not in over and _is_alive(memory, journal)
-        turns = {str(one.fields.get("turn")) for one in notes if is_live and one.kind == TURN}
-        found += [_report(memory, journal, one, turns) for one in writes]
-    return found
+        mine = [one for one in notes if one.kind in (WRITE, SKILL) or _is_turn(one)]
+        alive = bool(mine) and journal not in over and _is_alive(memory, journal)
+        turns = {str(one.fields.get("turn")) for one in mine if alive and one.kind == TURN}
+        found += [_report(memory, journal, one, turns) for one in mine]
+    return sorted(found, key=lambda one: one.at)
 
 
 def settle(session: Session, used: Callable[[str, str], int], *, skills: bool) -> None:
@@ -94,7 +96,8 @@ def settle(session: Session, used: Callable[[str, str], int], *, skills: bool) -
 def has_others(memory: Memory, own: Collection[str]) -> bool:
     """Return whether another session of the host runs on this memory, which may still report a write."""
     return any(
-        any(one.kind == OPEN and _is_the_hosts(one) for one in notes) and _is_alive(memory, journal)
+        any(one.kind == OPEN and one.context.get("source") == HOST for one in notes)
+        and _is_alive(memory, journal)
         for journal, notes in notes_in(memory.journal_dir).items()
         if journal not in own
     )
@@ -111,55 +114,8 @@ def left_over(memory: Memory) -> list[AbandonedJournal]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class SkillTurn:
-    """A turn in which a skill may have been written, or the call of the skill tool that wrote it.
-
-    `reported` is when that was over. A turn that was not reported yet has no `skill`; `died` says that its process
-    is gone.
-    """
-
-    begun: float
-    origin: Origin
-    reported: float = 0.0
-    skill: str = ""
-    content: str = ""
-    died: bool = False
-
-
-def skill_turns(memory: Memory) -> list[SkillTurn]:
-    """The calls of the skill tool in any journal, the newest last, and the turns of the host that are not reported."""
-    found: list[SkillTurn] = []
-    for journal, notes in notes_in(memory.journal_dir).items():
-        alive = any(one.kind == TURN for one in notes) and _is_alive(memory, journal)
-        for note in notes:
-            if note.kind == SKILL:
-                skill, content = (str(note.fields.get(name, "")) for name in ("skill", "content"))
-                begun = _moment(note.context.get("begun"))
-                found.append(SkillTurn(begun, _written_by(memory, note), _moment(note.at), skill, content))
-            elif note.kind in (TURN, DIED) and _is_the_hosts(note):
-                known = {**note.context, "session": note.session, "turn": note.fields.get("turn", "")}
-                is_dead = note.kind == DIED or not alive
-                found.append(SkillTurn(_moment(note.at), _origin(memory, known), died=is_dead))
-    return sorted(found, key=lambda one: one.reported)
-
-
-def _is_the_hosts(note: Record) -> bool:
-    return note.context.get("source") == HOST
-
-
-def _moment(at: object) -> float:
-    found = timestamps.parse(at) if isinstance(at, str) else None
-    return found.timestamp() if found is not None else 0.0
-
-
-def _origin(memory: Memory, known: Mapping[str, object]) -> Origin:
-    found = {name: str(known.get(name, "")) for name in _ORIGIN}
-    return Origin(**{**found, "machine": found["machine"] or memory.config.machine})  # type: ignore[arg-type]
-
-
-def _written_by(memory: Memory, note: Record) -> Origin:
-    return _origin(memory, {name: note.context.get(_BY + name, "") for name in _ORIGIN})
+def _is_turn(note: Record) -> bool:
+    return note.kind in (TURN, DIED) and note.context.get("source") == HOST
 
 
 def _is_alive(memory: Memory, journal: str) -> bool:
@@ -173,15 +129,25 @@ def _is_alive(memory: Memory, journal: str) -> bool:
 
 
 def _report(memory: Memory, journal: str, note: Record, open_turns: Collection[str]) -> Report:
-    origin = _written_by(memory, note)
+    words = {name: str(value) for name, value in note.fields.items()}
+    known = {name: note.context.get(_BY + name, "") for name in _ORIGIN}
+    action, target = note.context.get("action", ""), note.context.get("target", "memory")
+    if note.kind == SKILL:
+        action, target = "skill", f"skills/{words.get('skill', '')}"
+    elif _is_turn(note):
+        action, target = "turn", ""
+        known = {**note.context, "session": note.session, "turn": words.get("turn", "")}
+    found = {name: known.get(name, "") for name in _ORIGIN}
+    origin = Origin(**{**found, "machine": found["machine"] or memory.config.machine})  # type: ignore[arg-type]
     return Report(
         note.at,
-        note.context.get("action", ""),
-        note.context.get("target", "memory"),
-        str(note.fields.get("content", "")),
-        str(note.fields.get("old_text", "")),
+        action,
+        target,
+        words.get("content", ""),
+        words.get("old_text", ""),
         origin,
         journal,
         note.seq,
         origin.turn in open_turns,
+        note.context.get("begun", note.at),
     )

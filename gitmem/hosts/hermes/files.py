@@ -23,6 +23,7 @@ from gitmem.memory.mirror.mirror import Looked
 from gitmem.memory.mirror.sections import HOST_FILE, PATIENCE, Sections
 from gitmem.memory.opening import config_for
 from gitmem.notices import Notice
+from gitmem.okf import timestamps
 from gitmem.state import HOST_LINK
 
 if TYPE_CHECKING:
@@ -130,26 +131,25 @@ class SkillFiles(SkillDirectory):
 
         None where a turn that may be its own is not over yet.
         """
-        known = attribution.skill_turns(self._memory)
+        known = attribution.reports(self._memory)
         at = self._written_at(batch)
-        name = skill.rpartition("/")[2]
+        name = f"skills/{skill.rpartition('/')[2]}"
         calls = [
             one
             for one in known
-            if one.skill == name and (not at or one.begun - _SLACK <= at <= one.reported + _TICK)
+            if one.target == name and (not at or _moment(one.begun) - _SLACK <= at <= _moment(one.at) + _TICK)
         ]
         # Of several agents it is the one whose words are in the file.
         texts = [data.decode("utf-8", "replace") for data in batch.values() if data is not None]
         saying = [one for one in calls if one.content and any(one.content in text for text in texts)]
         if saying:
             return replace(saying[-1].origin, at=at)
-        turns = [one for one in known if not one.skill and one.begun - _SLACK <= (at or one.begun)]
-        if any(not one.died for one in turns):
+        turns = [one for one in known if one.action == "turn" and (not at or _moment(one.at) - _SLACK <= at)]
+        if any(one.is_open for one in turns):
             return None
         if calls:
             return replace(calls[-1].origin, at=at)
-        last = max(turns, key=lambda one: one.begun, default=None)
-        return replace(last.origin, source=HOST_FILE, at=at) if last and at else self._nobody()
+        return replace(turns[-1].origin, source=HOST_FILE, at=at) if turns and at else self._nobody()
 
     def _nobody(self) -> Origin:
         return self._memory.origin(source=HOST_FILE)
@@ -171,6 +171,11 @@ class SkillFiles(SkillDirectory):
         if callable(clear):
             with contextlib.suppress(Exception):  # the host's own function: nothing depends on it
                 clear()
+
+
+def _moment(at: str) -> float:
+    found = timestamps.parse(at)
+    return found.timestamp() if found is not None else 0.0
 
 
 def shipped(home: Home) -> set[str]:

@@ -11,7 +11,7 @@ from gitmem.text.similarity import pair_similar
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A write of a host's memory tool, as the host reported it."""
+    """A write of a host's memory tool, as the host reported it; also a call of its skill tool, or an unreported turn."""
 
     at: str
     action: str
@@ -24,6 +24,8 @@ class Report:
     """Its place in the journal: a report is used once."""
     is_open: bool = False
     """Whether the turn that wrote it goes on: what its tools returned is known when it is over."""
+    begun: str = ""
+    """When the turn of a skill call began."""
 
 
 @dataclass(frozen=True, slots=True)

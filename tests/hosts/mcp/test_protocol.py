@@ -362,7 +362,7 @@ def test_a_client_that_goes_away_in_the_middle_of_a_call(place: Place) -> None:
 
 @pytest.mark.parametrize("sign", [15, 9])
 def test_a_server_that_is_killed_loses_nothing(place: Place, sign: int) -> None:
-    """What was acknowledged is in the journal; the next one commits it in the name of its client, and its session is over."""
+    """What was acknowledged is in the journal; the next one commits it in its client's name, and the session is over."""
     with Process("-C", str(place.root), "mcp", env=place.env) as client:
         client.begin()
         client.use("remember", text="Use tabs", kind="decision", why="habit")
