@@ -155,8 +155,18 @@ def _propose_toml(text: str, keys: Keys, value: Any) -> Iterator[str]:
         yield rest
     elif isinstance(value, Mapping):
         between = "" if not rest.strip() else "\n" if rest.endswith("\n") else "\n\n"
-        lines = [f"{key} = {json.dumps(one, ensure_ascii=False)}\n" for key, one in value.items()]
+        lines = [f"{_key(key)} = {_toml(one)}\n" for key, one in value.items()]
         yield f"{rest}{between}[{'.'.join(keys)}]\n{''.join(lines)}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(key)} = {_toml(one)}' for key, one in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name, ensure_ascii=False)
 
 
 # --- JSON, also with comments ----------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def connect(
 ) -> Steps:
     """Put gitmem into an agent's settings; comments and order stay. Run again it changes nothing."""
     file = SettingsFile(one.path(world))
-    after = file.reading(lambda text: put(one.form, text, one.keys, one.entry(words)))
+    after = file.reading(lambda text: put(one.form, text, one.keys, _entry(one, text, words)))
     done = Steps(one.name, file.path, dry_run, content=after if dry_run else "")
     if after == file.text:
         done.already(f"{file.path} is as it should be")
@@ -149,13 +149,18 @@ def connect(
         done.steps.append(("would", f"write {file.path}"))
     else:
         note = {"file": file.path, "is_new": file.is_new, **Edit.between(file.text, after)._asdict()}
-        if (
-            edit_in(state.read_json(CONNECTIONS, one.name)) is None
-        ):  # the first one knows what was there before us
+        # The first one knows what was there before us.
+        if edit_in(state.read_json(CONNECTIONS, one.name)) is None:
             state.write_json(CONNECTIONS, note, one.name)
         file.write(after)
         done.did(f"wrote {file.path}")
     return done
+
+
+def _entry(one: Profile, text: str, words: Sequence[str]) -> Any:
+    """Return the value of the key; what the user added to an entry that starts a command, such as variables, stays."""
+    found, entry = get(one.form, text, one.keys), one.entry(words)
+    return {**found, **entry} if isinstance(found, dict) and "command" in found else entry
 
 
 def disconnect(one: Profile, world: World, state: LocalState, *, dry_run: bool = False) -> Steps:

@@ -12,7 +12,7 @@ import pytest
 from gitmem.errors import ConfigError
 from gitmem.hosts import connect as hosts
 from gitmem.hosts.connect import PROFILES, checks, command, connect, disconnect
-from gitmem.settings_edit import load
+from gitmem.settings_edit import load, put
 from gitmem.state import CONNECTIONS, LocalState
 from gitmem.world import World
 
@@ -74,6 +74,21 @@ def test_what_was_there_comes_back(name: str, world: World, state: LocalState) -
         else:
             disconnect(PROFILES[name], world, state)
             assert text == path.read_text()
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_what_a_user_adds_to_the_entry_stays(name: str, world: World, state: LocalState) -> None:
+    """Such as variables and a timeout: to connect again changes nothing, and other words change only themselves."""
+    one = PROFILES[name]
+    path = Path(connect(one, world, state, WORDS).place)
+    own = {"env": {"A B": "x"}, "timeout": 20}
+    path.write_text(put(one.form, path.read_text(), one.keys, {**one.entry(WORDS), **own}))
+    assert not connect(one, world, state, WORDS).changed
+    more = [*WORDS, "--allow-undo"]
+    assert connect(one, world, state, more).changed
+    assert {**one.entry(more), **own} == load(one.form, path.read_text())[one.keys[0]]["gitmem"]
+    disconnect(one, world, state)
+    assert not path.exists() or "gitmem" not in path.read_text()
 
 
 def test_no_file_is_kept(world: World, state: LocalState) -> None:
