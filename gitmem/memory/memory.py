@@ -361,13 +361,8 @@ class Memory(OpenBundle):
         every = self.part(History).log(wanted, start=_date(start), text=text)
         found = islice(every if wanted.kind else without_folds(self.repository, every), limit)
         first = list(islice(found, 1))
-        names = {
-            "kind": wanted.kind,
-            "session": wanted.session,
-            "agent": wanted.agent,
-            "machine": wanted.machine,
-        }
-        check_each(self, bool(first), **names, path=wanted.path)
+        names = {name: getattr(wanted, name) for name in ("kind", "session", "agent", "machine", "path")}
+        check_each(self, bool(first), **names)
         return chain(first, found)
 
     def show(self, revision: Date = "HEAD") -> ShownCommit:

@@ -471,8 +471,10 @@ class Session:
         derived_from: Iterable[str] = (),
     ) -> Answer:
         """Add an entry to the curated store; it belongs to this session."""
-        origin = self.origin(reason=reason, source=source, turn=self._turn_of(text))
-        origin = replace(origin, derived_from=entry_names(self._bundle, derived_from))
+        names = entry_names(self._bundle, derived_from)
+        origin = replace(
+            self.origin(reason=reason, source=source, turn=self._turn_of(text)), derived_from=names
+        )
         store = self._bundle.part(CuratedStore)
         answer = store.add(text, target=target, machine=machine, origin=origin)
         if answer.changed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -119,6 +119,7 @@ def status_of(memory: Memory) -> Status:
     except GitMemError as error:
         problems.append(f"{error} {error.hint}".strip())
     problems += map(str, _mass_removals(memory))
+    items = waiting(memory, edits)
     return Status(
         memory.root,
         memory.repository.git_dir,
@@ -130,9 +131,9 @@ def status_of(memory: Memory) -> Status:
         last_session(memory),
         pending_count(memory.journal_dir),
         tuple(_remotes(memory)),
-        (*waiting(memory, edits), *unconfirmed(memory)),
+        (*items, *unconfirmed(memory)),
         last_time(memory.repository),
-        tuple(_edits(memory, edits)),
+        tuple(_edits(memory, edits, items)),
         tuple(problems),
     )
 
@@ -160,12 +161,8 @@ def _remotes(memory: Memory) -> list[RemoteStatus]:
     return remote_status(memory)
 
 
-def _edits(memory: Memory, edits: list[HandEdit]) -> Iterator[PendingEdit]:
-    if not edits:
-        return
-    from gitmem.memory.hand_edits import problems_of
-
-    tree, problems = memory.tree(), problems_of(memory, edits)
+def _edits(memory: Memory, edits: list[HandEdit], items: Iterable[Item]) -> Iterator[PendingEdit]:
+    tree, problems = memory.tree(), {item.path: item.why for item in items if item.kind == "broken"}
     for edit in edits:
         is_gone = edit.data is None and not edit.problem
         change = "added" if edit.path not in tree else "removed" if is_gone else "changed"
