@@ -44,7 +44,7 @@ _PREVIEW = 80
 
 
 class StoreOptions(TypedDict, total=False):
-    """The store that a change is for, who asks for it, and whether that is a person."""
+    """The store that a change is for, who asks, and whether that is a person: then what was retracted may come back."""
 
     target: Target
     machine: bool
@@ -115,7 +115,7 @@ class StoreEdit:
         at: str = "",
     ) -> None:
         store = bundle.part(CuratedStore)
-        self._edits, self._target, self._path = edits, target, path
+        self._edits, self.target, self.path = edits, target, path
         self._origin, self._policy = origin, policy
         self._admission = Admission(bundle, edits, origin=origin, by_person=by_person)
         self._start = {one: ages.read(bundle, edits, one) for one in paths}
@@ -139,7 +139,7 @@ class StoreEdit:
     @property
     def entries(self) -> list[Entry]:
         """The entries of the file that new ones go to."""
-        return list(self._files[self._path].entries)
+        return list(self._files[self.path].entries)
 
     @property
     def usage(self) -> int:
@@ -160,12 +160,12 @@ class StoreEdit:
         """Do one step of a change, whose entry is named by a part of its text, or by its id."""
         most = self._most if self._is_bounded else MAX_STORE_BYTES
         if len(text) > most:  # before the scanner reads it
-            size = f"{len(text):,} characters is more than the {self._target} store holds ({most:,})"
+            size = f"{len(text):,} characters is more than the {self.target} store holds ({most:,})"
             raise self.refusal(f"One text of {size}: shorten it.")
         if action == "add":
             self.add(text)
             return
-        found = _the_one(self.entries, old, f"the {self._target} store", self.refusal)
+        found = _the_one(self.entries, old, f"the {self.target} store", self.refusal)
         if action == "replace":
             self.replace(found, text)
         else:
@@ -179,8 +179,8 @@ class StoreEdit:
         name = entry_hash(came.text)
         known = self.get(name)
         if known is None:
-            file = self._files[self._path]
-            self._files[self._path] = file.add(came.text, file.next_at(self._at), **came.marks)
+            file = self._files[self.path]
+            self._files[self.path] = file.add(came.text, file.next_at(self._at), **came.marks)
             self._say(f"add {came.text}", f"Added {name[:8]}: {came.text}")
             self.added = came.text
         elif self._admission.by_person and not known.extra.keys().isdisjoint(MARKS):
@@ -217,7 +217,7 @@ class StoreEdit:
         """Lay the files. What was `learned` about the user is also noted in the profile of its day."""
         from gitmem.memory.curated.archive import lay_evicted
 
-        lay_evicted(self._edits, self._target, [one for one in self._evicted if self.get(one.key.id) is None])
+        lay_evicted(self._edits, self.target, [one for one in self._evicted if self.get(one.key.id) is None])
         for path, file in self._files.items():
             before = self._start[path].entries
             if file is self._start[path]:  # equality leaves marks out
@@ -232,7 +232,7 @@ class StoreEdit:
     def message(self, kind: str) -> Message:
         """Return what the commit says."""
         what = "; ".join(self.what) or f"hold {', '.join(self.held)}"
-        if self._origin.user and self._target == "user":
+        if self._origin.user and self.target == "user":
             what = "change the page of a user"  # a subject is for every reader of the history
         return Message(kind, what, source_trailer(self.sources, self._origin))
 
@@ -240,7 +240,7 @@ class StoreEdit:
         """Raise where the store would be fuller than it may be; what was too full already may shrink."""
         if self._is_bounded and self.usage > max(self._usage_before, self._most):
             raise self.refusal(
-                f"The {self._target} store would hold {self.usage:,} of {self._most:,} characters: merge, shorten "
+                f"The {self.target} store would hold {self.usage:,} of {self._most:,} characters: merge, shorten "
                 "or remove entries first, then add this again."
             )
 
@@ -257,7 +257,7 @@ class StoreEdit:
         self.told.append(told)
 
     def _admitted(self, text: str, replaces: Entry | None = None) -> Admitted | Held:
-        answer = self._admission.entry(text, self._path, self._policy, replaces=replaces)
+        answer = self._admission.entry(text, self.path, self._policy, replaces=replaces)
         if isinstance(answer, Held):
             self.held[answer.id] = answer.result
         else:
@@ -357,27 +357,15 @@ class CuratedStore:
         """Remove the one entry that contains `old`, or has that id."""
         return self.batch([Operation("remove", old_text=old)], **asked)
 
-    def batch(
-        self,
-        operations: Iterable[Operation],
-        *,
-        target: Target = "memory",
-        machine: bool = False,
-        origin: Origin | None = None,
-        by_person: bool = False,
-    ) -> Answer:
-        """All operations in one commit, or none of them. The limit counts at the end only.
-
-        `by_person` says that a person asks: then what was retracted may come back.
-        """
-        origin, operations = origin or self._bundle.origin(), tuple(operations)
+    def batch(self, operations: Iterable[Operation], **asked: Unpack[StoreOptions]) -> Answer:
+        """All operations in one commit, or none of them. The limit counts at the end only."""
+        origin = asked["origin"] = asked.get("origin") or self._bundle.origin()
+        operations = tuple(operations)
         done: StoreEdit
 
         def work(edits: Edits) -> Message | None:
             nonlocal done
-            done = self.lay(
-                edits, operations, target=target, machine=machine, origin=origin, by_person=by_person
-            )
+            done = self.lay(edits, operations, **asked)
             return done.message("memory") if done.is_changed or edits else None
 
         published = self._bundle.commit(work, purpose="memory", origin=origin)
@@ -385,20 +373,20 @@ class CuratedStore:
         message = "; ".join(done.told) or "Nothing changed."
         if done.held:
             message = f"Held for a person to look at: {', '.join(done.held)}."
-        is_shared = target == "memory" and not machine and self._bundle.config.machine
+        is_shared = done.path == layout.MEMORY and self._bundle.config.machine
         is_local = is_shared and any(_LOCAL_PATH.search(one.content) for one in operations)
         return Answer(
-            target,
+            done.target,
             message,
             done.usage,
-            self.limit(target),
+            self.limit(done.target),
             len(done.entries),
             bool(commit),
             tuple(done.held),
             commit,
             _MACHINE if is_local and published else "",
-            near(done.added, self.entries(target)) if commit and done.added else (),
-            self.is_bounded(target),
+            near(done.added, self.entries(done.target)) if commit and done.added else (),
+            self.is_bounded(done.target),
         )
 
     def lay(
@@ -406,9 +394,9 @@ class CuratedStore:
         edits: Edits,
         operations: Iterable[Operation],
         *,
-        target: Target,
+        target: Target = "memory",
         machine: bool = False,
-        origin: Origin,
+        origin: Origin | None = None,
         by_person: bool = False,
     ) -> StoreEdit:
         """Put operations into a transaction that may hold more; raises before anything is laid."""
@@ -421,6 +409,7 @@ class CuratedStore:
                 "What is known of the user holds on every machine: it cannot be this machine's alone.",
                 hint="Leave `machine` out, or add it to the memory.",
             )
+        origin = origin or self._bundle.origin()
         path = self.path(target, machine=self._bundle.config.machine if machine else "", user=origin.user)
         if machine and path == layout.MEMORY:
             raise UsageError("This machine has no name: set `machine` in the settings first.")
