@@ -13,7 +13,7 @@ from gitmem.git.git_settings import Remotes
 from gitmem.git.housekeeping import Weight, last_time
 from gitmem.git.message import trailers_of
 from gitmem.memory.bundle import format_of
-from gitmem.memory.capture.abandoned import pending_count
+from gitmem.memory.capture.recovery import pending_count
 from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.history.story import LastSession, last_session
 from gitmem.memory.origin import LOST

@@ -30,8 +30,8 @@ import gitmem.memory.upkeep.create
 import gitmem.safety.secrets
 from gitmem.config import Config
 from gitmem.errors import GitMemError
-from gitmem.memory.capture.abandoned import pending_count
 from gitmem.memory.capture.buffer import HotMemoryBuffer
+from gitmem.memory.capture.recovery import pending_count
 from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.memory import Memory

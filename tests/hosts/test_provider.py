@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gitmem.memory.capture.abandoned import pending_count
+from gitmem.memory.capture.recovery import pending_count
 
 from tests.hosts.conftest import Driver, HermesHome
 from tests.hosts.talk import answer, events, result, tool_call, turn, user

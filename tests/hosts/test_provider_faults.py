@@ -14,7 +14,7 @@ import pytest
 from gitmem import background
 from gitmem.git.git_settings import Remote, Remotes
 from gitmem.hosts.hermes.provider import GitMemProvider
-from gitmem.memory.capture.abandoned import pending_count
+from gitmem.memory.capture.recovery import pending_count
 
 from tests.hosts.conftest import Driver, HermesHome
 from tests.hosts.talk import answer, events, turn, user

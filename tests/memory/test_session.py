@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 import pytest
-from gitmem.memory.capture.abandoned import pending_count
+from gitmem.memory.capture.recovery import pending_count
 from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.memory import Memory
 from gitmem.memory.session import Session

@@ -34,7 +34,7 @@ from gitmem.memory.worker import Worker
 from gitmem.okf.entries import CONCEPT
 
 if TYPE_CHECKING:
-    from gitmem.memory.capture.abandoned import AbandonedJournal
+    from gitmem.memory.capture.recovery import AbandonedJournal
     from gitmem.memory.distill.compression import Compressed, Messages
     from gitmem.memory.distill.facts import DistilledFact
     from gitmem.memory.memory import Memory

@@ -12,9 +12,8 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from gitmem.locks import ProcessLock
-from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned
 from gitmem.memory.capture.journal_format import SETTLED, Record
-from gitmem.memory.capture.recovery import DIED, HOST, OPEN, TURN, notes_in
+from gitmem.memory.capture.recovery import DIED, HOST, OPEN, TURN, AbandonedJournal, abandoned, notes_in
 from gitmem.memory.mirror.changes import Report
 from gitmem.memory.origin import Origin
 from gitmem.memory.pending_facts import ANNOUNCED, SAID

@@ -188,7 +188,7 @@ def _shim(home: Home, world: World) -> Iterator[Check]:
 
 def _bundle(home: Home, world: World) -> Iterator[Check]:
     from gitmem.hosts.hermes.files import linked_home
-    from gitmem.memory.capture.abandoned import pending_count
+    from gitmem.memory.capture.recovery import pending_count
 
     root = bundle_root(home, world)
     bundle = open_home(home, world)

@@ -2,7 +2,7 @@
 
 A directory with one file per writer, `<uuid>.jsonl` (its lines: `journal_format`), and beside it `<uuid>.lock`,
 which the writer holds for its whole life: the operating system drops that lock when the process dies, so a
-journal with a free lock is a dead one's (pids lie across containers; see `abandoned`). The file itself says
+journal with a free lock is a dead one's (pids lie across containers; see `recovery`). The file itself says
 what is pending; nothing in memory has to agree with it.
 
 A journal is never opened again for writing, a new writer takes a new uuid: a copied git directory or a

@@ -1,18 +1,22 @@
-"""Recovery: what dead processes left in their journals becomes commits."""
+"""Recovery: journals of dead writers, found by their free locks, become commits."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitMemError, UnknownRevision
+from gitmem.errors import BundleUnusable, GitMemError, UnknownRevision
+from gitmem.files import READ, write_new
+from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
-from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned, journals_in
 from gitmem.memory.capture.buffer import NOTED, SESSION_CONTEXT, as_event, commit_events
-from gitmem.memory.capture.journal_format import Record
+from gitmem.memory.capture.journal_format import Record, is_control
 from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.gate.admission import redacted
@@ -24,7 +28,6 @@ from gitmem.state import HOST_LINK
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
-
 OPEN = "_open"
 """A session of this process that has not ended."""
 TURN = "_turn"
@@ -33,6 +36,170 @@ DIED = "_died"
 """A turn in which a process of the host died: its words are on record."""
 HOST = "hermes"
 """The source of sessions whose host keeps files of its own."""
+_NAME = re.compile(r"([0-9a-f]{32})\.(jsonl|lock)", re.ASCII)
+DAMAGED = ".damaged"
+"""The ending of a journal that was recovered as far as it could be read."""
+
+
+@dataclass(frozen=True)
+class AbandonedJournal:
+    """A journal that no other process holds: ours until `discard` or `release`.
+
+    `problems` are sentences about what could not be read. `uuid` is what its head says: a file may be a copy.
+    """
+
+    uuid: str
+    records: list[Record]
+    problems: list[str]
+    _lock: ProcessLock | None = field(default=None, repr=False)
+    _path: str = field(default="", repr=False)
+    _kept: str = field(default="", repr=False)
+    """Where the file goes instead of nowhere: some of its lines could not be read."""
+
+    @cached_property
+    def notes(self) -> list[Record]:
+        """The control records that still count."""
+        return journal_format.unsettled(self.records)
+
+    def discard(self, keep: Sequence[Record] = ()) -> None:
+        """Remove it: its records are committed, but for those to keep for a later process.
+
+        One with damaged lines is kept aside, as it is. One that could not be read at all stays.
+        """
+        aside = _aside(self._path)
+        try:
+            if self._lock is None or not self._lock.held:
+                return
+            if keep and keep == self.records and not self._kept:
+                return
+            if keep:
+                lines = [journal_format.header(self.uuid), *map(journal_format.event_line, keep)]
+                write_new(aside, b"".join(lines))
+            if self._kept:
+                os.replace(self._path, self._kept)
+            if keep:
+                os.replace(aside, self._path)
+            else:
+                self._lock.remove(aside, self._path)
+        except OSError as error:
+            raise BundleUnusable(
+                f"The recovered journal {self._path} cannot be settled ({error.strerror or error}): repair "
+                "that; until then it is read at every start, and none of its events is stored twice."
+            ) from error
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Leave it for another time."""
+        if self._lock is not None:
+            self._lock.release()
+
+
+def abandoned(directory: str) -> list[AbandonedJournal]:
+    """The journals with free locks, each now held by us, the one with the oldest event first.
+
+    Files without an event are cleared away; journals that another process holds and other files are left alone.
+    """
+    names = _names(directory)
+    found: list[AbandonedJournal] = []
+    for uuid in sorted(names):
+        path = os.path.join(directory, f"{uuid}.jsonl")
+        lock: ProcessLock | None = None
+        try:
+            lock = ProcessLock.take(os.path.join(directory, f"{uuid}.lock"), create="jsonl" in names[uuid])
+            if lock is None:
+                continue
+            if not os.path.lexists(path):  # a stray lock, or another process was faster
+                lock.remove()
+                continue
+            journal = _opened(path, uuid, lock)
+        except OSError as error:
+            if lock is not None:
+                lock.release()
+            if error.errno != errno.ENOENT:
+                problem = f"The journal {path} cannot be taken up ({error.strerror or error}): it waits."
+                found.append(AbandonedJournal(uuid, [], [problem]))
+            continue
+        if journal is not None:
+            found.append(journal)
+    return sorted(found, key=lambda journal: (journal.records[0].at if journal.records else "", journal.uuid))
+
+
+def _opened(path: str, uuid: str, lock: ProcessLock) -> AbandonedJournal | None:
+    with open(os.open(path, READ), "rb") as file:
+        contents = journal_format.parse(file, uuid)
+    if contents.newer:
+        lock.release()
+        sentence = f"The journal {path} was written by a newer gitmem: it waits for that one."
+        return AbandonedJournal(contents.uuid, [], [sentence])
+    told = contents.problems()
+    if not contents.records and not told:
+        lock.remove(_aside(path), path)
+        return None
+    kept = _free_name(path.removesuffix(".jsonl")) if contents.damaged else ""
+    end = f"; recovery keeps the file as {kept}." if kept else "."
+    problems = [f"Journal {contents.uuid}: {problem}{end}" for problem in told]
+    return AbandonedJournal(contents.uuid, contents.records, problems, lock, path, kept)
+
+
+def pending_count(directory: str) -> int:
+    """Return how many events wait in all journals, live ones too: their lines, counted without a lock."""
+    total = 0
+    for uuid in journals_in(directory):
+        with contextlib.suppress(OSError), open(os.path.join(directory, f"{uuid}.jsonl"), "rb") as file:
+            lines = sum(line.endswith(b"\n") and not is_control(line) for line in file)
+            total += max(0, lines - 1)
+    return total
+
+
+def journals_in(directory: str) -> list[str]:
+    """The names of the journals there, held or not."""
+    return sorted(uuid for uuid, endings in _names(directory).items() if "jsonl" in endings)
+
+
+def damaged(directory: str) -> list[str]:
+    """Files of journals that were recovered but for some lines, and wait for a person."""
+    try:
+        return sorted(
+            os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(DAMAGED)
+        )
+    except OSError:
+        return []
+
+
+def _names(directory: str) -> dict[str, set[str]]:
+    """The endings of our files by uuid."""
+    names: dict[str, set[str]] = {}
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                match = _NAME.fullmatch(entry.name)
+                if match is not None and entry.is_file(follow_symlinks=False):
+                    names.setdefault(match.group(1), set()).add(match.group(2))
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise BundleUnusable(
+            f"The journals in {directory} cannot be looked at ({error.strerror or error})."
+        ) from error
+    return names
+
+
+def _aside(path: str) -> str:
+    """Return what a writer that died while it forgot events may have left beside its journal."""
+    return path.removesuffix(".jsonl") + ".new"
+
+
+def _free_name(stem: str) -> str:
+    """A free name; no other process looks for one while we hold the journal's lock."""
+    name, number = stem + DAMAGED, 1
+    while os.path.lexists(name):
+        number += 1
+        name = f"{stem}.{number}{DAMAGED}"
+    return name
+
+
+# --- what they hold, committed ---------------------------------------------------------------------------
 
 
 def recover(bundle: Bundle) -> list[Notice]:
@@ -44,7 +211,7 @@ def recover(bundle: Bundle) -> list[Notice]:
     try:
         while left:
             found += _recover_one(bundle, left[0], reported)
-            died |= {one.session: left[0].records[-1].at for one in _unsettled(left[0], OPEN)}
+            died |= {one.session: left[0].records[-1].at for one in left[0].notes if one.kind == OPEN}
             notes = _for_the_host(bundle, left[0])
             left.pop(0).discard(notes)
     finally:
@@ -79,13 +246,8 @@ def _for_the_host(bundle: Bundle, journal: AbandonedJournal) -> list[Record]:
     """The notes that the next session of a connected host needs: who wrote its files, what is to be distilled."""
     if not bundle.state.has(HOST_LINK):
         return []
-    notes = journal_format.unsettled(journal.records)
-    hosts = [one for one in notes if one.kind != OPEN and one.context.get("source") == HOST]
+    hosts = [one for one in journal.notes if one.kind != OPEN and one.context.get("source") == HOST]
     return [replace(one, kind=DIED) if one.kind == TURN else one for one in hosts]
-
-
-def _unsettled(journal: AbandonedJournal, kind: str) -> list[Record]:
-    return [one for one in journal_format.unsettled(journal.records) if one.kind == kind]
 
 
 def _recover_one(bundle: Bundle, found: AbandonedJournal, reported: _ReportedTurns) -> list[Notice]:
@@ -157,7 +319,7 @@ class _ReportedTurns:
 def _cut_short(found: AbandonedJournal, reported: _ReportedTurns) -> list[Event]:
     """Make an event of each turn in which a process died, unless it was reported."""
     cut_short: list[Event] = []
-    for turn in _unsettled(found, TURN):
+    for turn in (one for one in found.notes if one.kind == TURN):
         user = str(turn.fields.get("user") or "")
         if user and not reported.take(turn, user):
             fields = {"user": user, "note": "The process ended in the middle of this turn."}

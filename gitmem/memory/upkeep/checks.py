@@ -239,9 +239,8 @@ class Checks:
     def _journals(self) -> Iterator[Problem]:
         if not os.path.isdir(self._bundle.journal_dir):
             return
-        from gitmem.memory.capture.abandoned import abandoned, damaged
         from gitmem.memory.capture.journal_format import unsettled
-        from gitmem.memory.capture.recovery import TURN
+        from gitmem.memory.capture.recovery import TURN, abandoned, damaged
 
         events, unreadable = 0, 0
         for journal in abandoned(self._bundle.journal_dir):

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from gitmem.errors import GitMemError, InvalidContent, UsageError
 from gitmem.git.message import Message
-from gitmem.memory.capture.abandoned import pending_count
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import record
-from gitmem.memory.capture.recovery import recover
+from gitmem.memory.capture.recovery import pending_count, recover
 from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.edits import Edits

@@ -24,10 +24,10 @@ import pytest
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, InvalidContent, TooLarge, UsageError
 from gitmem.memory.capture import journal as module
 from gitmem.memory.capture import journal_format
-from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned, pending_count
-from gitmem.memory.capture.abandoned import damaged as damaged_files
 from gitmem.memory.capture.journal import Fsync, Journal
 from gitmem.memory.capture.journal_format import MAX_EVENT_BYTES, Record
+from gitmem.memory.capture.recovery import AbandonedJournal, abandoned, pending_count
+from gitmem.memory.capture.recovery import damaged as damaged_files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -37,7 +37,7 @@ PRELUDE = """
 import os, random, signal, sys, time
 from datetime import UTC, datetime
 from gitmem.errors import GitMemError
-from gitmem.memory.capture.abandoned import abandoned
+from gitmem.memory.capture.recovery import abandoned
 from gitmem.memory.capture.journal import Journal
 directory = sys.argv[1]
 def say(text): os.write(1, f"{text}\\n".encode())
