@@ -170,10 +170,10 @@ def _edits(memory: Memory, edits: list[HandEdit], items: Iterable[Item]) -> Iter
 
 
 def _mass_removals(memory: Memory) -> Iterator[Notice]:
-    """Yield the hand edits among the newest commits that took most of a store, if nothing has taken them back."""
+    """Yield the newest commits by which an edit or an agent took most of a store, if nothing has taken them back."""
     reverted: set[str] = set()
     for commit in islice(walk(memory.repository, memory.tip), _NEWEST):
         reverted.update(trailers_of(commit.message).get("Reverts", ()))
-        what = commit.subject.removeprefix("edit: ")
+        what = commit.subject.removeprefix("edit: ").removeprefix("host: suspicious: ")
         if what != commit.subject and LOST in what and commit.oid not in reverted:
             yield Notice("many-removed", what, commit.oid[:8])

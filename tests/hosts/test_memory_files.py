@@ -17,6 +17,7 @@ from gitmem.hosts.hermes.files import HostFiles, host_lock
 from gitmem.memory.mirror.changes import HostChange, Report, changes
 from gitmem.memory.mirror.links import after_change, before_change
 from gitmem.memory.origin import Origin
+from gitmem.memory.status import status_of
 from gitmem.memory.upkeep.checks import Checks
 from gitmem.okf import layout
 from hypothesis import HealthCheck, given, settings
@@ -247,7 +248,9 @@ def test_a_mass_removal_is_committed_flagged_and_told(home: HermesHome, begin: B
     [told] = [line for line in provider.warned if "lost 4 of 4" in line]
     assert f"gitmem revert {entry.commit.oid[:12]}" in told
     bundle = home.bundle()
+    assert "MEMORY.md lost 4 of 4 entries at once" in " ".join(status_of(bundle).problems)
     bundle.revert(entry.id)
+    assert () == tuple(status_of(bundle).problems)
     after_change(bundle)
     assert {"alpha", "beta", "gamma", "delta"} == set(home.entries())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
@@ -84,7 +84,18 @@ class SkillDirectory(Mirror):
         here = {name: _hash(found) for name, found in ours.items()}
         both = conflicts(base, here, there)
         self._names = {*base, *here, *there}
-        for skill, names in by_skill(incoming(base, here, there), self._names).items():
+        changed = by_skill(incoming(base, here, there), self._names)
+        gone = self._lost(changed, there.keys())
+        of = len(by_skill(base, self._names))
+        if len(gone) > 1 and 3 * len(gone) > of:  # one commit, so that one revert takes it back
+            batch = dict.fromkeys(name for skill in gone for name in changed.pop(skill))
+            lost = f"lost {len(gone)} of {of}"
+            message = Message(kind, f"suspicious: skills {lost}, in {self._top}", {"Scan": "mass-change"})
+            if oid := self._commit(batch, message, self._nobody()):
+                self._bundle.report(Notice("host-file-emptied", oid[:12], f"{self._top} {lost} skills"))
+                done.taken += 1
+            _put(base, there, batch)
+        for skill, names in changed.items():
             batch = {name: data.get(name) for name in names}
             origin = self._origin_of(skill, batch)
             admitted = self._admitted(skill, batch, held, origin or self._nobody())
@@ -94,7 +105,7 @@ class SkillDirectory(Mirror):
                 done.waiting = True
                 continue
             kept = {name: ours[name] for name in names if name in both}
-            done.taken += self._take_in(skill, admitted, kept, kind, origin or self._nobody())
+            done.taken += bool(self._take_in(skill, admitted, kept, kind, origin or self._nobody()))
             _put(base, there, names)
         ours = self._here(alone)
         here = {name: _hash(found) for name, found in ours.items()}
@@ -106,6 +117,17 @@ class SkillDirectory(Mirror):
         self._agree(note, {**note, **new})
         if done.written:
             self._written()
+
+    def _lost(self, changed: Mapping[str, Sequence[str]], there: Set[str]) -> list[str]:
+        """The skills that are gone there as a whole, and no agent said so."""
+        return [
+            skill
+            for skill, names in changed.items()
+            if f"{skill}/{SKILL_FILE}" in names
+            and there.isdisjoint(names)
+            and (origin := self._origin_of(skill, dict.fromkeys(names))) is not None
+            and not origin.session
+        ]
 
     def _here(self, alone: Collection[str]) -> dict[str, bytes]:
         tree = self._bundle.tree()
@@ -138,12 +160,20 @@ class SkillDirectory(Mirror):
             held.pop(name, None)
         return taken if whole else {}
 
-    def _take_in(
-        self, skill: str, taken: Batch, kept: Mapping[str, bytes], kind: str, origin: Origin
-    ) -> bool:
+    def _take_in(self, skill: str, taken: Batch, kept: Mapping[str, bytes], kind: str, origin: Origin) -> str:
         """Commit what was done to one skill; what the bundle had of files that both sides changed stays beside them."""
         beside = {_beside_name(skill, name, data): data for name, data in kept.items()}
         files = {**taken, **{name: stored(_TOP + name, data) for name, data in beside.items()}}
+        gone = all(made is None for made in taken.values())
+        names = few([name.rpartition("/")[2] for name in taken])
+        message = Message(kind, f"skill {skill} {'removed' if gone else 'changed'}: {names}")
+        oid = self._commit(files, message, origin)
+        for name, copy in zip(kept, beside, strict=True):
+            self._bundle.report(Notice("skill-file-both", name, copy))
+        return oid
+
+    def _commit(self, files: Batch, message: Message, origin: Origin) -> str:
+        """Commit files as they are stored; gives the commit, or nothing where the bundle has it so."""
 
         def work(edits: Edits) -> Message | None:
             for name, made in files.items():
@@ -153,16 +183,10 @@ class SkillDirectory(Mirror):
                         edits.remove(path)
                 elif not retracted_units(edits, open_file(path, made)):
                     edits.write(path, made)
-            if not edits.differs():
-                return None
-            gone = all(made is None for made in taken.values())
-            names = few([name.rpartition("/")[2] for name in taken])
-            return Message(kind, f"skill {skill} {'removed' if gone else 'changed'}: {names}")
+            return message if edits.differs() else None
 
-        published = self._bundle.commit(work, purpose=kind, origin=origin)
-        for name, copy in zip(kept, beside, strict=True):
-            self._bundle.report(Notice("skill-file-both", name, copy))
-        return published is not None
+        published = self._bundle.commit(work, purpose=message.kind, origin=origin)
+        return published.commit.oid if published else ""
 
     def _hold(self, skill: str, name: str, data: bytes, result: Result, origin: Origin) -> None:
         text = text_of(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.memory.memory import Memory
 from gitmem.memory.mirror.links import Links
+from gitmem.memory.status import status_of
 from gitmem.okf.skills import MAX_FILE
 
 from tests.memory.skills.test_store import STEALS, files, text
@@ -68,6 +70,27 @@ def test_what_is_removed_on_one_side_goes_on_the_other(bundle: Memory, claude: P
     (claude / "b/SKILL.md").unlink()
     links(bundle).look()
     assert ([], []) == (names(claude), files(bundle))
+
+
+def test_a_mass_removal_is_one_commit_and_reported(bundle: Memory, claude: Path) -> None:
+    """Whatever emptied the directory: one undo brings all of it back, to both sides; status says so until then."""
+    for name in ("a", "b", "c"):
+        bundle.skills.create(name, text(name))
+    links(bundle).link(str(claude))
+    shutil.rmtree(claude / "a")
+    links(bundle).look()
+    assert "host: skill a removed: SKILL.md" == next(iter(bundle.log())).subject
+    shutil.rmtree(claude / "b")
+    shutil.rmtree(claude / "c")
+    bundle.notices.clear()
+    links(bundle).look()
+    assert next(iter(bundle.log())).subject.startswith("host: suspicious: skills lost 2 of 2, in /")
+    assert ["host-file-emptied"] == [one.kind for one in bundle.notices]
+    assert "skills lost 2 of 2" in " ".join(status_of(bundle).problems)
+    bundle.undo()
+    links(bundle).look()
+    assert ["b/SKILL.md", "c/SKILL.md"] == names(claude)
+    assert "lost" not in " ".join(status_of(bundle).problems)
 
 
 def test_what_is_taken_back_leaves_the_directory(bundle: Memory, claude: Path) -> None:
