@@ -50,6 +50,8 @@ class SkillDirectory(Mirror):
         self._enforce = bundle.config.enforce_host_files
         self._names: Collection[str] = ()
         """The files on both sides, by which the skill of each is known."""
+        self._places: dict[str, str] = {}
+        """The skills that are in the directory, each with where."""
 
     # What differs from one kind of directory to another
 
@@ -213,6 +215,7 @@ class SkillDirectory(Mirror):
             name = os.path.basename(directory)
             skill = f"{category}/{name}" if category else name
             inside = self._inside(skill)
+            self._places[inside] = directory
             found = {} if skill in foreign or name in foreign else _sizes(directory)
             if len(found) > _MOST_FILES:
                 left[inside] = f"it has {len(found)} files: at most {_MOST_FILES}."
@@ -231,10 +234,11 @@ class SkillDirectory(Mirror):
         return next((one.root.removeprefix(_TOP) for one in known if one.name == skill), skill)
 
     def _path(self, name: str) -> str:
-        if self._is_flat:
-            (skill,) = by_skill([name], self._names)
-            name = f"{skill.rpartition('/')[2]}{name.removeprefix(skill)}"
-        return os.path.join(self._top, *name.split("/"))
+        (skill,) = by_skill([name], self._names)
+        place = self._places.get(skill)
+        if place is None:
+            place = os.path.join(self._top, *skill.split("/")[-1 if self._is_flat else 0 :])
+        return os.path.join(place, *filter(None, name.removeprefix(skill).split("/")))
 
     def _write(self, name: str, data: bytes | None) -> bool:
         path = self._path(name)

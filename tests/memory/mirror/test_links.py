@@ -224,6 +224,19 @@ def test_nested_directories_keep_their_categories(bundle: Memory, tmp_path: Path
     assert ["ops/deploy/SKILL.md"] == names(tmp_path / "skills")
 
 
+def test_a_skill_in_a_group_stays_there(bundle: Memory, claude: Path) -> None:
+    """Also in a directory of an agent that has no categories."""
+    put(claude, "group/deep/SKILL.md", text("deep"))
+    links(bundle).link(str(claude))
+    bundle.skills.patch("deep", "Look at the log.", "Look twice.")
+    links(bundle).look()
+    assert ["group/deep/SKILL.md"] == names(claude)
+    assert "Look twice." in (claude / "group/deep/SKILL.md").read_text()
+    bundle.skills.delete("deep")
+    links(bundle).look()
+    assert [] == names(claude)
+
+
 def test_unlink_leaves_the_files(bundle: Memory, claude: Path) -> None:
     bundle.skills.create("deploy", text())
     links(bundle).link(str(claude))
