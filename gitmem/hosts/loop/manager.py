@@ -36,8 +36,8 @@ _KNOWN = ("agent", "model", "platform", "parent", "user", "chat", "chat_type")
 _MOST_WARNINGS = 100
 _RECALL_WAIT = 8.0
 _SHUTDOWN_WAIT = 5.0
-_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the direction in which text is shown."""
+_UNSEEN = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
+"""Characters that change the direction in which text is shown, or spell out text that nobody sees."""
 _T = TypeVar("_T")
 
 
@@ -324,8 +324,8 @@ def build_memory_context_block(recalled: object) -> str:
 
 
 def sanitize_context(text: object) -> str:
-    """A text without anything that opens or closes such a block, or turns the order of its characters around."""
-    return _TURNS.sub("", sanitize(text)) if isinstance(text, str) else ""
+    """A text without anything that opens or closes such a block, or that a person would read otherwise than a model."""
+    return _UNSEEN.sub("", sanitize(text)) if isinstance(text, str) else ""
 
 
 def _text(found: object) -> str:
