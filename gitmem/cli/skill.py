@@ -13,7 +13,6 @@ from gitmem.cli.options import REASON, command, flag
 from gitmem.cli.terminal import bold, count, dim, yellow
 from gitmem.errors import FoundSomething, UsageError
 from gitmem.shape import shape
-from gitmem.world import platform_name
 
 
 @click.group()
@@ -138,7 +137,7 @@ def list_(app: App, category: str | None, stale: bool, failing: bool, prompt: bo
     """List skills with their descriptions and how they did."""
     skills = app.bundle.skills
     if prompt:
-        text = skills.index(platform=platform_name())
+        text = skills.index()
         app.out.json({"prompt": text})
         app.out.text(text)
         return

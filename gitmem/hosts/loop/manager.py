@@ -171,11 +171,8 @@ class MemoryManager:
 
     def skill_index(self) -> str:
         """The skills as they are listed in the prompt of this machine's sessions."""
-        from gitmem.world import platform_name
-
-        if (memory := self.memory) is None:
-            return ""
-        return self._safely(BUILTIN, "skills", lambda: memory.skills.index(platform=platform_name())) or ""
+        memory = self.memory
+        return (memory and self._safely(BUILTIN, "skills", memory.skills.index)) or ""
 
     def build_system_prompt(self) -> str:
         """The block of the other provider; our own has slots of its own."""

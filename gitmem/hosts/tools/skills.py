@@ -29,7 +29,7 @@ def skills(call: ToolArguments) -> Lines:
     category = call.given.get("category")
     found = call.memory.skills.list(str(category) if category is not None else None, platform=platform_name())
     if category is None and len(found) > MOST:
-        egress, counts = Egress(call.memory), call.memory.skills.categories()
+        egress, counts = Egress(call.memory), call.memory.skills.categories(platform=platform_name())
         return [f"{egress.name(one) or '(none)'}: {number}" for one, number in counts.items()]
     rows = call.memory.part(PromptIndex).rows(found)
     return [f"{title}: {said}" for title, said in rows] or ["There are no skills."]

@@ -26,6 +26,7 @@ from gitmem.okf.frontmatter import plain_newlines
 from gitmem.okf.pages import LogLine
 from gitmem.okf.plain import Printed, few
 from gitmem.okf.skills import MAX_FILE, MAX_FILES, ROOT, SKILL_FILE
+from gitmem.world import platform_name
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -204,10 +205,13 @@ class Skills:
         return self._catalog.files(skill)
 
     def index(self, *, budget: int = 8_000, platform: str = "") -> str:
-        """The skills as a prompt lists them: by category, each with its description, within `budget` characters."""
+        """The skills as a prompt lists them: by category, each with its description, within `budget` characters.
+
+        Those for this system, unless another is named.
+        """
         from gitmem.memory.skills.prompt_index import PromptIndex
 
-        return self._bundle.part(PromptIndex)(self.list(platform=platform), budget)
+        return self._bundle.part(PromptIndex)(self.list(platform=platform or platform_name()), budget)
 
     # How they did
 

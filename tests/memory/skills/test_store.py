@@ -165,6 +165,8 @@ def test_platforms_are_honoured(bundle: Memory) -> None:
     assert ["any"] == [one.name for one in bundle.skills.list(platform="linux")]
     assert ["any", "mac"] == [one.name for one in bundle.skills.list(platform="macos")]
     assert "mac" not in bundle.skills.index(platform="linux")
+    bundle.skills.create("windows", text("windows", more="platforms: [windows]\n"))
+    assert "windows" not in bundle.skills.index()
 
 
 def test_files_beside_the_skill_are_part_of_it(bundle: Memory, tmp_path: Path) -> None:
