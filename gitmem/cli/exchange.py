@@ -35,7 +35,6 @@ def export(app: App, where: str, form: str | None, overwrite: bool) -> None:
     touched. With its history a memory goes into a file by `gitmem sync --to FILE`.
 
     \b
-    gitmem export ../memory-copy
     gitmem export memory.jsonl
     gitmem export ~/project/AGENTS.md
     gitmem export --format markdown notes.txt

@@ -103,9 +103,7 @@ def facts(
     at them here, in `gitmem digest` or in `gitmem review`. The rest is found by search.
 
     \b
-    gitmem facts
-    gitmem facts --as-of yesterday
-    gitmem facts --block
+    gitmem facts --block --as-of yesterday
     gitmem facts --pin 3f2a9c1e
     """
     if pin or unpin:

@@ -41,7 +41,6 @@ def search(app: App, /, query: str, path: tuple[str, ...], explain: bool, **want
     values.
 
     \b
-    gitmem search database migration
     gitmem search '"dark mode" -terminal' --since "2 weeks ago"
     gitmem search invoice --as-of 2026-06-30 --type Decision
     gitmem search --type Decision --since "last month"
@@ -75,8 +74,6 @@ def recall(app: App, query: str, session: str, limit: int, **wanted: Any) -> Non
 
     \b
     gitmem recall which database did we choose
-    gitmem recall
-    gitmem recall --session s1
     """
     if session and query:
         raise UsageError("Give a question or a --session, not both.")

@@ -54,9 +54,7 @@ def log(
     given several times takes any of its values.
 
     \b
-    gitmem log --since "1 week ago"
-    gitmem log -n 5 -p
-    gitmem log --path memories/MEMORY.md
+    gitmem log --since "1 week ago" -p
     gitmem log --commits --kind edit
     """
     from gitmem.cli.render.history import tell_chapters, tell_commits
@@ -105,8 +103,6 @@ def show(app: App, what: str, as_of: str, unified: bool, raw: bool, **view: Any)
     Control characters are shown, never passed on; use --raw to get a file's exact bytes.
 
     \b
-    gitmem show
-    gitmem show HEAD~2
     gitmem show work-1
     gitmem show memories/MEMORY.md --as-of yesterday
     gitmem show HEAD~2:memories/MEMORY.md --raw > MEMORY.md
@@ -180,7 +176,6 @@ def diff(
     done in sessions is counted, and shown with --events.
 
     \b
-    gitmem diff
     gitmem diff "1 week ago"
     gitmem diff HEAD~5 HEAD --path memories
     gitmem diff --session s1 --stat
@@ -236,7 +231,6 @@ def digest(app: App, span: str, since: str, until: str) -> None:
     """Say what was learned, changed, decided, done and taken back, and what waits for you.
 
     \b
-    gitmem digest
     gitmem digest "last week"
     gitmem digest --since 2026-10
     """

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -231,10 +232,9 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
     show_status(app)
 
 
-def _fail(app: App, error: str, hint: str, code: int, argv: Sequence[str] | None) -> int:
+def _fail(app: App, argv: Sequence[str], code: int, error: str, hint: str = "") -> int:
     """Say what went wrong, in one line; where JSON is wanted and no document is out yet, in one too."""
-    wants_json = "--json" in (sys.argv[1:] if argv is None else argv)
-    if wants_json and not app.out.has_json:
+    if "--json" in argv and not app.out.has_json:
         document = {"error": " ".join(error.split()), "hint": hint or None, "exit_code": code}
         with contextlib.suppress(BrokenPipeError):
             click.echo(to_json(document))
@@ -244,12 +244,19 @@ def _fail(app: App, error: str, hint: str, code: int, argv: Sequence[str] | None
 
 def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     """Run one command and give its exit code; whatever goes wrong becomes one line on standard error."""
-    _prepare_streams()
+    for stream in (
+        sys.stdout,
+        sys.stderr,
+    ):  # no output fails for a character that the terminal's encoding lacks
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(errors="backslashreplace")
+    argv = sys.argv[1:] if argv is None else argv
     app = App(world)
+    fail = partial(_fail, app, argv)
     failure = None
     try:
         try:
-            _check_words(sys.argv[1:] if argv is None else argv)
+            _check_words(argv)
             code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=app)
             return code if isinstance(code, int) else 0
         except GitMemError as error:
@@ -258,19 +265,18 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         finally:
             app.close(failure)
     except GitMemError as error:
-        return _fail(app, str(error), error.hint, error.exit_code, argv)
+        return fail(error.exit_code, str(error), error.hint)
     except click.UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later: a group without a command
             click.echo(error.format_message())
             return 0
         path = error.ctx.command_path if error.ctx is not None else "gitmem"
         told = error.format_message()
-        told += "" if told.endswith((".", "?", "!")) else "."
-        return _fail(app, told, f"See `{path} --help`.", 2, argv)
+        return fail(2, told + "." * (not told.endswith((".", "?", "!"))), f"See `{path} --help`.")
     except click.ClickException as error:
-        return _fail(app, error.format_message(), "", 1, argv)
+        return fail(1, error.format_message())
     except (KeyboardInterrupt, click.Abort):
-        return _fail(app, "interrupted.", "", _INTERRUPTED, argv)
+        return fail(_INTERRUPTED, "interrupted.")
     except (ReaderGone, BrokenPipeError):
         # The reader of our output went away; what is still buffered has nowhere to go.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
@@ -279,9 +285,11 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         if app.env.get("GITMEM_DEBUG"):
             raise
         if isinstance(error, OSError):
-            return _fail(app, _plain(error), "Repair that and try again.", 1, argv)
+            where = f" ({error.filename})" if error.filename else ""
+            told = f"The system refused: {error.strerror or error}{where}."
+            return fail(1, told, "Repair that and try again.")
         told = f"{type(error).__name__}: {error}. This is a bug in gitmem; run it again with GITMEM_DEBUG=1 to see where."
-        return _fail(app, told, "", 1, argv)
+        return fail(1, told)
 
 
 def _check_words(argv: Sequence[str]) -> None:
@@ -289,16 +297,3 @@ def _check_words(argv: Sequence[str]) -> None:
     for word in argv:
         if "\0" in word or any("\ud800" <= each <= "\udc7f" or "\udd00" <= each <= "\udfff" for each in word):
             raise click.UsageError(f"{word[:60]!a} holds a NUL or half of a character.")
-
-
-def _prepare_streams() -> None:
-    """Output never fails for a character that the terminal's encoding does not have."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-
-
-def _plain(error: OSError) -> str:
-    where = f" ({error.filename})" if error.filename else ""
-    return f"The system refused: {error.strerror or error}{where}."

@@ -52,8 +52,6 @@ def review(
     To decide takes a person at a terminal; to look works everywhere. What you accept is recorded as looked at by you.
 
     \b
-    gitmem review
-    gitmem review --list
     gitmem review 3f2a --accept
     """
     chosen = accept + drop + (words is not None)

@@ -42,8 +42,6 @@ def init(app: App, directory: str, project: bool, separate_git_dir: str | None, 
     find the memory of -C, $GITMEM_BUNDLE, the nearest directory above, the project here, Hermes, then ~/.gitmem.
 
     \b
-    gitmem init
-    gitmem init mem
     gitmem init --project
     gitmem init ~/.hermes/gitmem/bundle --separate-git-dir ~/.hermes/gitmem/bundle.git
     """
@@ -172,27 +170,22 @@ def gc(app: App, auto: bool) -> None:
     """
     from gitmem.git import housekeeping
 
-    repository = app.bundle.repository
+    repository, cleaned = app.bundle.repository, None
     if auto:
         app.bundle.index.catch_up()
-        if not housekeeping.due(repository):
-            app.out.json({"ran": False, "by": None, "before": None, "after": None})
-            return
-        nice = getattr(os, "nice", None)
-        if nice is not None:
-            with contextlib.suppress(OSError):
-                nice(10)
-    try:
-        app.bundle.snapshots.thin()
-        cleaned = housekeeping.clean(repository)
-    except BundleBusy:
+    if not auto or housekeeping.due(repository):
         if auto:
-            return
-        raise
-    app.out.json(
-        {"ran": True, "by": cleaned.by, "before": asdict(cleaned.before), "after": asdict(cleaned.after)}
-    )
-    if not auto:
+            with contextlib.suppress(OSError):
+                os.nice(10)
+        try:
+            app.bundle.snapshots.thin()
+            cleaned = housekeeping.clean(repository)
+        except BundleBusy:
+            if not auto:
+                raise
+    done = asdict(cleaned) if cleaned else dict.fromkeys(("by", "before", "after"))
+    app.out.json({"ran": cleaned is not None, **done})
+    if cleaned and not auto:
         app.out.line(
             f"Compressed {size(cleaned.before.bytes)} to {size(cleaned.after.bytes)} with {cleaned.by}."
         )
@@ -214,8 +207,6 @@ def config(app: App, key: str, value: str | None, unset: bool, user: bool) -> No
     both. docs/settings.md has them all.
 
     \b
-    gitmem config
-    gitmem config transcripts
     gitmem config transcripts text
     gitmem config transcripts --unset
     """

@@ -55,6 +55,9 @@ def restore(
     app.show(would if dry_run else back(reason=reason), is_listed=True)
 
 
+_CONDITIONS = ("session", "agent", "machine", "source", "text", "since", "until")
+
+
 @command(
     click.argument("revisions", nargs=-1, metavar="[ID]..."),
     *PICK,
@@ -71,10 +74,6 @@ def revert(
     /,
     revisions: tuple[str, ...],
     path: tuple[str, ...],
-    derived: bool,
-    keep_record: bool,
-    reason: str,
-    dry_run: bool,
     events: bool,
     stat: bool,
     **by: Any,
@@ -99,7 +98,7 @@ def revert(
     """
     from gitmem.memory.printed_ids import names_entry
 
-    if not (revisions or path or any(by.values())):
+    if not (revisions or path or any(by[name] for name in _CONDITIONS)):
         raise UsageError(
             "Say what to take back: a commit, --session, --agent, --machine, --source, --path, --since or --text."
         )
@@ -112,10 +111,6 @@ def revert(
         **by,
         path=[app.path(one) for one in path],
         entry=entries,
-        derived=derived,
-        keep_record=keep_record,
-        reason=reason,
-        dry_run=dry_run,
     )
     app.show(done, events=events, stat=stat)
 
@@ -134,7 +129,6 @@ def undo(app: App, times: int, listing: bool, dry_run: bool, yes: bool) -> None:
     have not seen, is taken back after a question; without a terminal it needs --yes.
 
     \b
-    gitmem undo --list
     gitmem undo -n 3
     """
     if listing:

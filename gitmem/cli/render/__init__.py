@@ -1,13 +1,12 @@
-"""Results for people: one renderer for each type of result."""
+"""Results for people: the renderer of a type of result is called `tell_` and its name."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+import re
+from collections.abc import Mapping
+from typing import Any
 
-_Renderer = TypeVar("_Renderer", bound=Callable[..., None])
-_RENDERERS: dict[str, Callable[..., None]] = {}
 _MODULES = {
     "answers": "Answer Erased Exported Facts FrozenBlock Imported Item Plan Remote SkillView SkillWrite Status Steps",
     "changes": "Diff Restored Reverted ShownCommit ShownSnapshot Snapshot Synced",
@@ -15,16 +14,6 @@ _MODULES = {
     "history": "Blamed Digest LogEntry ShownDirectory ShownEntry ShownFile ShownSession Traced Undoable",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def renders(name: str) -> Callable[[_Renderer], _Renderer]:
-    """Register the renderer of a type of result, by the name of its class."""
-
-    def register(renderer: _Renderer) -> _Renderer:
-        _RENDERERS[name] = renderer
-        return renderer
-
-    return register
 
 
 def render(app: Any, result: object, *, none: str = "", **view: Any) -> None:
@@ -37,5 +26,5 @@ def render(app: Any, result: object, *, none: str = "", **view: Any) -> None:
             app.out.line(none)
         return
     name = type(result).__name__
-    importlib.import_module(f"gitmem.cli.render.{_MODULE_OF[name]}")
-    _RENDERERS[name](app, result, **view)
+    module = importlib.import_module(f"gitmem.cli.render.{_MODULE_OF[name]}")
+    getattr(module, "tell_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())(app, result, **view)

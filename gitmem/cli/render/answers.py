@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.cli.render import renders
 from gitmem.cli.render.history import subject_in_words, who
 from gitmem.cli.terminal import AGE, bold, count, cyan, dim, green, padded, red, safe, size, width, yellow
 from gitmem.okf.layout import is_record
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from gitmem.memory.status import PendingEdit, Status, StoreUsage
 
 
-@renders("Answer")
 def tell_answer(app: App, answer: Answer, *, removed: LogEntry | None = None) -> None:
     """Print the effect of a change of the store, what is like it or was `removed` before, and how full the store is."""
     if answer.changed or not answer.held:
@@ -48,7 +46,6 @@ def tell_answer(app: App, answer: Answer, *, removed: LogEntry | None = None) ->
         app.out.line(yellow(remark))
 
 
-@renders("Facts")
 def tell_facts(app: App, found: Facts, *, nothing: str = "") -> None:
     """Stores with their facts, oldest first; where only some are wanted, those, or the sentence `nothing`."""
     for store in found.stores:
@@ -77,8 +74,7 @@ def _tell_fact(app: App, fact: Fact) -> None:
     app.out.block(dim(lead), fact.entry.text, pinned, mark, tail, indent=" " * len(lead))
 
 
-@renders("FrozenBlock")
-def tell_block(app: App, block: FrozenBlock) -> None:
+def tell_frozen_block(app: App, block: FrozenBlock) -> None:
     """The prompt block, byte for byte."""
     if block.text:
         app.out.text(block.text)
@@ -91,7 +87,6 @@ _NEARLY_FULL = 80
 # --- status ----------------------------------------------------------------------------------------------
 
 
-@renders("Status")
 def tell_status(app: App, found: Status, *, verbose: bool = False) -> None:
     """Print the state of a memory; with `verbose` also what is stored, and how."""
     out = app.out
@@ -189,7 +184,6 @@ def _used(usage: int, limit: int) -> str:
 # --- plans, skills, remotes, connections -----------------------------------------------------------------
 
 
-@renders("Plan")
 def tell_plan(app: App, plan: Plan, *, short: bool = False) -> None:
     """A plan with its steps, or on one line with its progress."""
     if short:
@@ -202,7 +196,6 @@ def tell_plan(app: App, plan: Plan, *, short: bool = False) -> None:
         app.out.line("  ", step.line())
 
 
-@renders("SkillWrite")
 def tell_skill_write(app: App, done: SkillWrite) -> None:
     """Print the effect of a change of a skill."""
     from gitmem.cli.render.changes import tell_lines
@@ -212,8 +205,7 @@ def tell_skill_write(app: App, done: SkillWrite) -> None:
         tell_lines(app.out, done.diff if done.action in ("patch", "edit") else "")
 
 
-@renders("SkillView")
-def tell_skill(app: App, found: SkillView, *, file: str = "") -> None:
+def tell_skill_view(app: App, found: SkillView, *, file: str = "") -> None:
     """A skill or one of its files, with the names of the others."""
     app.out.paged()
     if found.is_text:
@@ -225,7 +217,6 @@ def tell_skill(app: App, found: SkillView, *, file: str = "") -> None:
         app.out.line(dim(f"files: {', '.join(found.files)}"))
 
 
-@renders("Remote")
 def tell_remote(app: App, one: Remote) -> None:
     """A remote on one line."""
     from gitmem.git.remote_address import shown_url
@@ -235,7 +226,6 @@ def tell_remote(app: App, one: Remote) -> None:
     app.out.block(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{shared}{agreed})"))
 
 
-@renders("Steps")
 def tell_steps(app: App, done: Steps, *, title: str) -> None:
     """Print what was done to connect an agent."""
     app.out.line(f"{title} ", bold(done.place))
@@ -252,7 +242,6 @@ def tell_steps(app: App, done: Steps, *, title: str) -> None:
 _LISTED = 10
 
 
-@renders("Exported")
 def tell_exported(app: App, done: Exported, *, place: str = "") -> None:
     """Print what an export wrote."""
     if done.files:
@@ -261,7 +250,6 @@ def tell_exported(app: App, done: Exported, *, place: str = "") -> None:
         app.out.line(f"{safe(place)} says all of it already.")
 
 
-@renders("Imported")
 def tell_imported(app: App, done: Imported) -> None:
     """Print what an import brought, or would bring."""
     events = f"{count(done.events, 'event')} of {count(done.sessions, 'session')}" if done.events else ""
@@ -312,7 +300,6 @@ def _holders(done: Erased) -> list[str]:
     return [*sorted(paths - record), *(count(*one) for one in counted if one[0])]
 
 
-@renders("Erased")
 def tell_erased(app: App, done: Erased, *, asks: bool = False) -> None:
     """Print what was erased, or what holds it and would be rewritten: the sentence that counts first."""
     out = app.out
@@ -355,7 +342,6 @@ def item_words(item: Item) -> str:
     return "\n".join(f"{name}: {value}" for name, value in fields.items() if value)
 
 
-@renders("Item")
 def tell_item(app: App, item: Item, *, lines: int = 0, **_: bool) -> None:
     """An item that waits for a person, its text cut to so many lines where that is asked for."""
     app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(app.moment(item.at)))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gitmem.cli.render import renders
 from gitmem.cli.terminal import (
     AGE,
     Output,
@@ -24,6 +23,7 @@ from gitmem.cli.terminal import (
     width,
     yellow,
 )
+from gitmem.okf.plain import shortened
 from gitmem.shape import COUNTED, counts_by_file, written_line
 
 if TYPE_CHECKING:
@@ -58,8 +58,12 @@ def tell(out: Output, changes: Iterable[Change], *, events: bool = False, stat: 
     if stat:
         _tell_stat(out, changes, what, events=events)
     else:
-        for heading, items in groupby(what.items, key=lambda item: item.heading):
-            _tell_group(out, heading, list(items))
+        for heading, group in groupby(what.items, key=lambda item: item.heading):
+            items = list(group)
+            where = f"  {items[0].path}" if items[0].noun == "fact" and items[0].path != heading else ""
+            out.line(bold(heading), dim(where))
+            for item in items:
+                _tell_item(out, item)
         if events:
             _tell_events(out, what.events)
     record = what.record
@@ -76,17 +80,11 @@ def tell(out: Output, changes: Iterable[Change], *, events: bool = False, stat: 
         out.block(dim(f"Nothing learned; {record.in_words()} (--events)"))
 
 
-def _tell_group(out: Output, heading: str, items: Sequence[LearnedItem]) -> None:
-    where = f"  {items[0].path}" if items[0].noun == "fact" and items[0].path != heading else ""
-    out.line(bold(heading), dim(where))
-    for item in items:
-        _tell_item(out, item)
-
-
 def _tell_item(out: Output, item: LearnedItem) -> None:
     mark = Styled(f"  {item.sign} ", _STYLES[item.op])
     label = [cyan(f"{item.noun}: ")] if item.heading == item.path and item.title else []
-    tail = _tail(item)
+    tail = [dim(f"  ({shortened(item.about, _LONGEST_WHY)})" if item.about else "")]
+    tail += [yellow("  unconfirmed")] if item.unconfirmed else []
     if item.was:
         _changed(out, [mark, *label], item.was, item.title, tail, _MARGIN)
     else:
@@ -99,13 +97,6 @@ def _tell_item(out: Output, item: LearnedItem) -> None:
     for change in item.parts:
         if change.key.id != "title" or change.op == "change":
             _tell_part(out, change)
-
-
-def _tail(item: LearnedItem) -> list[Piece]:
-    from gitmem.okf.plain import shortened
-
-    told: list[Piece] = [dim(f"  ({shortened(item.about, _LONGEST_WHY)})")] if item.about else []
-    return [*told, yellow("  unconfirmed")] if item.unconfirmed else told
 
 
 _LONGEST_COMPARED = 200_000
@@ -121,21 +112,25 @@ def _tell_part(out: Output, change: Change) -> None:
     if change.op == "change" and change.old is not None and change.new is not None:
         _changed(out, [mark, *label], change.old.text, change.new.text, [], _DEEPER)
         return
-    entry = change.new or change.old
-    assert entry is not None
-    if entry.kind != "binary":
-        out.block(mark, *label, Styled(entry.text.rstrip("\n"), _STYLES[change.op]), indent=_DEEPER)
+    if _entry(change).kind != "binary":
+        text = _entry(change).text.rstrip("\n")
+        out.block(mark, *label, Styled(text, _STYLES[change.op]), indent=_DEEPER)
 
 
-def _changed(out: Output, lead: list[Piece], old: str, new: str, tail: list[Piece], margin: str) -> None:
+def _changed(
+    out: Output, lead: Sequence[Piece], old: str, new: str, tail: Sequence[Piece], margin: str
+) -> None:
     if max(len(old), len(new)) > _LONGEST_COMPARED:
         sizes = f"{size(len(old.encode()))} became {size(len(new.encode()))}"
         out.line(*lead, dim(f"{sizes}; `gitmem diff --unified` has the lines"), *tail)
         return
     if "\n" in old.strip("\n") and "\n" in new.strip("\n"):
+        import difflib
+
         out.line(*lead, dim("lines changed"), *tail)
-        for line in _line_diff(old, new):
-            out.line(margin, line)
+        for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1):
+            if not line.startswith(("---", "+++", "@@")):
+                out.line(margin, coloured(line))
         return
     out.block(*lead, *told_words(out, old, new), *tail, indent=margin)
 
@@ -161,13 +156,6 @@ def _word(out: Output, sign: str, text: str) -> list[Piece]:
     return [gap, f"[-{core}-]" if sign == "-" else f"{{+{core}+}}"]
 
 
-def _line_diff(old: str, new: str) -> Iterator[Piece]:
-    import difflib
-
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)
-    yield from (coloured(line) for line in lines if not line.startswith(("---", "+++", "@@")))
-
-
 def coloured(line: str) -> Piece:
     """One line of a unified diff in its colour."""
     if line.startswith(("--- ", "+++ ")):
@@ -186,8 +174,8 @@ def _tell_events(out: Output, changes: Sequence[Change]) -> None:
     for change in changes:
         places.setdefault(session_name(change.path) or change.path, []).append(change)
     for place, listed in places.items():
-        listed.sort(key=_moment)  # a session's events are in a file for each process that recorded some
-        page = next((one.new or one.old for one in listed if one.key.space == "concept"), None)
+        listed.sort(key=lambda change: _entry(change).at)  # each process that recorded some has a file
+        page = next((_entry(one) for one in listed if one.key.space == "concept"), None)
         of_session = bool(session_name(listed[0].path))
         named = page.text if page is not None and page.text not in ("", f"Session {place}") else ""
         if of_session:
@@ -199,16 +187,15 @@ def _tell_events(out: Output, changes: Sequence[Change]) -> None:
                 _tell_event(out, change)
 
 
-def _moment(change: Change) -> str:
+def _entry(change: Change) -> Entry:
     entry = change.new or change.old
-    return entry.at if entry is not None else ""
+    assert entry is not None
+    return entry
 
 
 def _tell_event(out: Output, change: Change) -> None:
-    entry = change.new or change.old
-    assert entry is not None
     mark = Styled(f"  {_SIGNS[change.op]} ", _STYLES[change.op])
-    label, text = _said(entry)
+    label, text = _said(_entry(change))
     out.block(mark, cyan(label), Styled(text, _STYLES[change.op]) if change.op in ("add", "remove") else text)
 
 
@@ -246,7 +233,6 @@ def _tell_stat(out: Output, changes: Sequence[Change], what: Learned, *, events:
 # --- results that are changes ----------------------------------------------------------------------------
 
 
-@renders("Diff")
 def tell_diff(app: App, diff: Diff, *, unified: bool = False, nothing: str = "", **view: bool) -> None:
     """Print a diff by what was learned, or as lines."""
     if unified:
@@ -264,8 +250,7 @@ def tell_lines(out: Output, text: str) -> None:
         out.line(coloured(line))
 
 
-@renders("ShownCommit")
-def tell_commit(
+def tell_shown_commit(
     app: App, shown: ShownCommit, *, unified: bool = False, short: bool = False, **view: bool
 ) -> None:
     """A commit with all that it says of itself, or on one line, and what it changed."""
@@ -294,7 +279,6 @@ def tell_commit(
     tell_diff(app, shown.diff, unified=unified, nothing="No entries changed.", **view)
 
 
-@renders("Snapshot")
 def tell_snapshot(app: App, one: Snapshot, *, made: bool = False) -> None:
     """A snapshot on one line."""
     if made:
@@ -304,8 +288,7 @@ def tell_snapshot(app: App, one: Snapshot, *, made: bool = False) -> None:
     app.out.line(when, yellow(one.commit[:8]), bold(one.name), one.note, between="  ")
 
 
-@renders("ShownSnapshot")
-def tell_since_snapshot(app: App, shown: ShownSnapshot, **view: bool) -> None:
+def tell_shown_snapshot(app: App, shown: ShownSnapshot, **view: bool) -> None:
     """A snapshot, and what changed since."""
     one = shown.snapshot
     app.out.line(bold(one.name), "  ", yellow(one.commit[:8]), "  ", dim(app.date(one.time)))
@@ -315,7 +298,6 @@ def tell_since_snapshot(app: App, shown: ShownSnapshot, **view: bool) -> None:
     tell(app.out, shown.since, **view)
 
 
-@renders("Restored")
 def tell_restored(app: App, done: Restored, *, is_listed: bool = False) -> None:
     """Print what a restore changes, unless that was listed before it, and how it ended."""
     if not is_listed:
@@ -328,7 +310,6 @@ def tell_restored(app: App, done: Restored, *, is_listed: bool = False) -> None:
     _tell_end(app, done, "undo")
 
 
-@renders("Reverted")
 def tell_reverted(app: App, done: Reverted, *, is_named: bool = False, **view: bool) -> None:
     """Print the effect of a revert; of an undo first the change that it took back, unless that is there already."""
     if done.undone is not None and not is_named:
@@ -360,7 +341,6 @@ def _tell_end(app: App, done: Restored | Reverted, by: str) -> None:
         app.out.line(yellow(done.commit[:8]), dim(f"  `gitmem {by}` takes this back."))
 
 
-@renders("Synced")
 def tell_synced(app: App, done: Synced, **view: bool) -> None:
     """Print what a sync brought, and what it sent."""
     out = app.out

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.render import renders
 from gitmem.cli.terminal import Piece, bold, count, cyan, dim, yellow
 from gitmem.okf.plain import shortened
 from gitmem.okf.short_ids import short
@@ -36,7 +35,6 @@ _KINDS = {
 # --- search ----------------------------------------------------------------------------------------------
 
 
-@renders("Found")
 def tell_found(
     app: App,
     found: Found,
@@ -120,14 +118,12 @@ def _nothing(found: Found, query: str, wanted: Mapping[str, Any]) -> str:
     ]
     asked += ["--removed"] if wanted.get("removed") else []
     where = f" with {' '.join(asked)}" if asked else ""
-    shown = query if len(query) <= 80 else query[:79] + "…"
-    return f"Nothing found for {shown!r}{where}." if query.strip() else f"Nothing found{where}."
+    return f"Nothing found for {shortened(query)!r}{where}." if query.strip() else f"Nothing found{where}."
 
 
 # --- recall ----------------------------------------------------------------------------------------------
 
 
-@renders("Recalled")
 def tell_recalled(app: App, found: Recalled) -> None:
     """Earlier sessions, each with what it said about the question."""
     if not found.recaps:
@@ -153,7 +149,6 @@ def _says_more(recap: Recap) -> bool:
     return not all(sentence.rstrip(".…") in said for sentence in sentences(recap.recap))
 
 
-@renders("Reading")
 def tell_reading(app: App, reading: Reading, **_: bool) -> None:
     """One session as a conversation."""
     app.out.paged()
@@ -165,7 +160,6 @@ def tell_reading(app: App, reading: Reading, **_: bool) -> None:
         _tell_chat(app, reading.lines[FIRST:])
 
 
-@renders("About")
 def tell_about(app: App, about: About) -> None:
     """A session on one line."""
     title = about.title

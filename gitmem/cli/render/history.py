@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.render import renders
 from gitmem.cli.render.changes import derived_line, tell, told_words
 from gitmem.cli.terminal import AGE, Piece, bold, count, cut, cyan, dim, green, padded, red, width, yellow
 from gitmem.git.message import KINDS
@@ -162,7 +161,6 @@ _MARGIN, _DEEPER = "    ", "      "
 # Blame
 
 
-@renders("Blamed")
 def tell_blamed(app: App, one: Blamed) -> None:
     """An entry with its present words, who gave it these and why, and the words it had before."""
     app.out.block(red("- ") if one.left else green("+ "), one.entry.text, indent="  ")
@@ -207,7 +205,6 @@ _STEPS, _PLACES = 10, 5
 _LEFT = {"revert": "taken back", "restore": "went with a restore", "archive": "archived", "memory": "removed"}
 
 
-@renders("Traced")
 def tell_traced(app: App, found: Traced, *, sessions: bool = False, events: bool = False) -> None:
     """The life of a text as a timeline, its impact in numbers, and the command that takes it back."""
     app.out.paged()
@@ -331,7 +328,6 @@ _LISTED = 5
 _SIGNS = {"Learned": "+", "Decided": "+", "Changed": "~", "Done": "~", "Forgotten": "-", "Taken back": "-"}
 
 
-@renders("Digest")
 def tell_digest(app: App, found: Digest) -> None:
     """A digest for people: what waits, then what is new by topic, and what was put back."""
     from gitmem.cli.render.answers import item_words
@@ -411,8 +407,7 @@ def _between(app: App, since: datetime, until: datetime) -> str:
 # --- one session, one entry ------------------------------------------------------------------------------
 
 
-@renders("ShownSession")
-def tell_session(app: App, shown: ShownSession, *, events: bool = False, stat: bool = False) -> None:
+def tell_shown_session(app: App, shown: ShownSession, *, events: bool = False, stat: bool = False) -> None:
     """Print a session and what it learned; with `events` all that was said and done."""
     app.out.paged()
     app.out.block(bold(shown.title or shown.state.id), indent="")
@@ -425,8 +420,7 @@ def tell_session(app: App, shown: ShownSession, *, events: bool = False, stat: b
     tell(app.out, shown.changes, events=events, stat=stat)
 
 
-@renders("ShownFile")
-def tell_file(app: App, shown: ShownFile) -> None:
+def tell_shown_file(app: App, shown: ShownFile) -> None:
     """A file, and the links of a page."""
     out = app.out
     if b"\0" in shown.data:
@@ -442,29 +436,25 @@ def tell_file(app: App, shown: ShownFile) -> None:
         out.line(dim("linked from  "), cyan(one.source))
 
 
-@renders("ShownDirectory")
-def tell_directory(app: App, shown: ShownDirectory) -> None:
+def tell_shown_directory(app: App, shown: ShownDirectory) -> None:
     """The names in a directory."""
     app.out.paged()
     for name in shown.names:
         app.out.line(name)
 
 
-@renders("LogEntry")
 def tell_log_entry(app: App, entry: LogEntry) -> None:
     """A commit on one line."""
     app.out.line(*commit_line(app, entry))
 
 
-@renders("Undoable")
 def tell_undoable(app: App, one: Undoable) -> None:
     """A change that an undo would take back."""
     line = commit_line(app, one.entry, one.what if one.moves else "")
     app.out.block(*line, indent=" " * (_SHORT + AGE + 3))
 
 
-@renders("ShownEntry")
-def tell_entry(app: App, shown: ShownEntry, **_: bool) -> None:
+def tell_shown_entry(app: App, shown: ShownEntry, **_: bool) -> None:
     """An entry with the story of its words."""
     app.out.line(bold(shown.path))
     tell_blamed(app, shown.story)
