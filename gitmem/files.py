@@ -257,12 +257,6 @@ def _opened(path: str, flags: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def overwrite_file(path: str, data: bytes) -> None:
-    """Write over the beginning of a small file in place, for notes that do no harm when they are torn."""
-    with _opened(path, os.O_WRONLY | os.O_CREAT | _NO_LINK) as descriptor:
-        write_all(descriptor, data)
-
-
 def append_to(path: str, data: bytes, *, durable: bool = False) -> None:
     """Add to the end of a file, which is made where there is none."""
     with _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK) as descriptor:

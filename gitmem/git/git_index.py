@@ -11,8 +11,7 @@ import io
 import os
 import struct
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gitmem.errors import BundleBusy, BundleUnusable
@@ -31,48 +30,23 @@ _INTENT_TO_ADD = 0x2000
 _MERGE = "A merge is under way in this bundle: finish or abort it with git first."
 
 
-@dataclass(frozen=True, slots=True)
-class IndexRecord:
-    """One file's record in the index."""
+def record(name: bytes, mode: int, oid: Oid, stat: os.stat_result | None = None) -> bytes:
+    """The record of a file that had this stat when it was that blob; without one, git looks at the content."""
+    if stat is None:
+        return _record(name, mode, oid, (0,) * 9)
+    times = *divmod(stat.st_ctime_ns, 1_000_000_000), *divmod(stat.st_mtime_ns, 1_000_000_000)
+    rest = stat.st_dev, stat.st_ino, stat.st_uid, stat.st_gid, stat.st_size
+    return _record(name, mode, oid, (*times, *rest))
 
-    mode: int
-    oid: Oid
-    ctime: tuple[int, int] = (0, 0)
-    mtime: tuple[int, int] = (0, 0)
-    device: int = 0
-    inode: int = 0
-    uid: int = 0
-    gid: int = 0
-    size: int = 0
 
-    @classmethod
-    def of(cls, mode: int, oid: Oid, stat: os.stat_result) -> IndexRecord:
-        return cls(
-            mode,
-            oid,
-            _split(stat.st_ctime_ns),
-            _split(stat.st_mtime_ns),
-            stat.st_dev & _U32,
-            stat.st_ino & _U32,
-            stat.st_uid & _U32,
-            stat.st_gid & _U32,
-            stat.st_size & _U32,
-        )
+def _record(name: bytes, mode: int, oid: Oid, values: Iterable[int]) -> bytes:
+    *first, user, group, size = (value & _U32 for value in values)
+    fixed = _FIXED.pack(*first, mode, user, group, size, bytes.fromhex(oid), min(len(name), 0xFFF))
+    return fixed + name + b"\0" * (8 - (62 + len(name)) % 8)
 
-    def render(self, name: bytes) -> bytes:
-        fixed = _FIXED.pack(
-            *self.ctime,
-            *self.mtime,
-            self.device,
-            self.inode,
-            self.mode,
-            self.uid,
-            self.gid,
-            self.size,
-            bytes.fromhex(self.oid),
-            min(len(name), 0xFFF),
-        )
-        return fixed + name + b"\0" * (8 - (62 + len(name)) % 8)
+
+def _mtime(record: bytes) -> int:
+    return int.from_bytes(record[8:12])
 
 
 class GitIndex:
@@ -139,7 +113,7 @@ class GitIndex:
         )
 
     def splice(
-        self, changes: Mapping[bytes, IndexRecord | None], moment: int, holds: Callable[[bytes, Oid], bool]
+        self, changes: Mapping[bytes, bytes | None], moment: int, holds: Callable[[bytes, Oid], bool]
     ) -> GitIndex:
         """An index in which these records are set or dropped; it must be given its `mtime` on disk.
 
@@ -165,7 +139,7 @@ class GitIndex:
             if record is not None:
                 names.append(name)
                 starts.append(here + shift)
-                pieces.append(record.render(name))
+                pieces.append(record)
                 shift += len(pieces[-1])
             shift -= behind - here
             done = place + known
@@ -179,7 +153,7 @@ class GitIndex:
         spliced = GitIndex.__new__(GitIndex)
         spliced.raw, spliced.mtime, spliced.names, spliced._starts = sealed, mtime, names, starts
         young = {name: seconds for name, seconds in racy.items() if name not in changes}
-        young |= {name: record.mtime[0] for name, record in changes.items() if record}
+        young |= {name: _mtime(record) for name, record in changes.items() if record}
         spliced._racy = {name: seconds for name, seconds in young.items() if seconds >= mtime}
         return spliced
 
@@ -239,7 +213,7 @@ def _as_version_2(raw: bytes) -> bytes:
     found: dict[bytes, Any] = dict(read_index_dict_with_version(file)[0])
     if file.tell() < len(raw) - 20:
         raise ValueError("an extension changes what the records mean")
-    records: dict[bytes, IndexRecord] = {}
+    records: dict[bytes, bytes] = {}
     for name, one in found.items():
         if not hasattr(one, "sha"):
             raise BundleBusy(_MERGE)
@@ -248,14 +222,14 @@ def _as_version_2(raw: bytes) -> bytes:
                 "Some files are left out of the work tree.", hint="Run `git sparse-checkout disable` first."
             )
         if not one.extended_flags & _INTENT_TO_ADD:
-            stat = one.ctime, one.mtime, one.dev, one.ino, one.uid, one.gid, one.size
-            records[name] = IndexRecord(one.mode, one.sha.decode(), *stat)
+            stat = *one.ctime, *one.mtime, one.dev, one.ino, one.uid, one.gid, one.size
+            records[name] = _record(name, one.mode, one.sha.decode(), stat)
     return build(records)
 
 
-def build(records: Mapping[bytes, IndexRecord]) -> bytes:
+def build(records: Mapping[bytes, bytes]) -> bytes:
     """The bytes of a new version 2 index."""
-    return _sealed(len(records), [b"".join(records[name].render(name) for name in sorted(records))])
+    return _sealed(len(records), [records[name] for name in sorted(records)])
 
 
 def _sealed(count: int, records: Sequence[bytes | memoryview]) -> bytes:
@@ -274,8 +248,3 @@ def _has_foreign_extension(raw: bytes, position: int) -> bool:
             return True
         position += 8 + size
     return False
-
-
-def _split(nanoseconds: int) -> tuple[int, int]:
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return seconds & _U32, rest

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from gitmem.errors import BundleBusy, BundleUnusable, UnsafePath
-from gitmem.files import DiskGroup, overwrite_file, read_file, remove_file
+from gitmem.files import DiskGroup, read_file, remove_file
 from gitmem.git.git_directory import sweep_beside
 from gitmem.git.objects import Oid, file_id
 from gitmem.git.refs import BRANCH, PreparedLock
@@ -87,7 +87,8 @@ class NoteFile:
             remove_file(self._path)  # a name in it may be what was erased
             note = None
         if index or note is not None:
-            overwrite_file(self._path, _DONE + index.ljust(_SIGNED))
+            with DiskGroup() as disk:
+                disk.write(self._path, _DONE + index.ljust(_SIGNED), in_place=True)
 
     def index(self) -> bytes:
         """The signature of git's index with which the last commit was settled; empty where there is none."""
@@ -228,9 +229,6 @@ def _bring(repository: Repository, target: Tree, stale: Iterable[str], paths: It
     except BaseException:
         lock.leave()
         raise
-    else:
-        lock.release()
-        lock.forget()
     finally:
         lock.release()
         files.close()

@@ -195,7 +195,6 @@ class Refs:
                 yield lock
             finally:
                 lock.release()
-                lock.forget()
 
     def stale_locks(self, names: Iterable[str] | None = None) -> list[str]:
         """The lock files of dead writers of ours, or that are older than the boot. The caller holds the bundle lock."""
@@ -341,7 +340,7 @@ class PreparedLock:
         self.lock_path = target + ".lock"
         self._aside = aside
         self._descriptor = _new_file(aside)
-        self._held = False
+        self._held = self._stays = False
         made = os.fstat(self._descriptor)
         self.moment = made.st_mtime_ns
         self._identity = _identity(made)
@@ -408,37 +407,34 @@ class PreparedLock:
 
     def commit(self) -> None:
         """Put the prepared file in the target's place, which also gives the lock back."""
-        self._close()
         replaced = hold_replaced(self.target)
         try:
             os.replace(self.lock_path, self.target)
         finally:
             close_later(replaced)
-        self.leave()
+        self._end()
 
     def leave(self) -> None:
         """Keep the lock file in place: what it protects is not yet right."""
-        PreparedLock.held.discard(self._identity)
-        self._held = False
+        self._end()
+        self._stays = True
 
     def release(self) -> None:
         """Give the lock back without a change; one that cannot be removed is a dead writer's for the next."""
-        self._close()
-        PreparedLock.held.discard(self._identity)
-        if self._held:
+        if self._stays:
+            return
+        if self._end():
             remove_file(self.lock_path)
-        self._held = False
-
-    def forget(self) -> None:
-        """Remove the other name, once the lock is given back."""
-        self._close()
-        with contextlib.suppress(OSError):  # the next writer sweeps it up
+        with contextlib.suppress(OSError):  # the other name: the next writer sweeps it up
             os.unlink(self._aside)
 
-    def _close(self) -> None:
+    def _end(self) -> bool:
+        """Let it be nobody's here; gives whether this process held it."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
-            self._descriptor = -1
+        PreparedLock.held.discard(self._identity)
+        held, self._held, self._descriptor = self._held, False, -1
+        return held
 
 
 def _identity(stat: os.stat_result) -> tuple[int, int]:

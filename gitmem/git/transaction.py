@@ -238,7 +238,7 @@ class _Steps:
         try:
             self._ref_lock = PreparedLock(branch, aside + "-ref")
         except OSError:
-            self._index_lock.forget()
+            self._index_lock.release()
             raise
         self._pack = StagedPack(repository.store.pack_directory, self.objects, stem=aside)
         self._files = FilesAside(aside + "-file")
@@ -252,7 +252,6 @@ class _Steps:
         """Give back what is held. After an interruption it depends on whether the ref has moved."""
         if self._moving and not self._finished and self._has_moved():
             self._index_lock.leave()  # plain git must not commit from an index that lags behind
-            self._index_lock.release()
         else:
             with contextlib.suppress(OSError):  # then the note stays, and the next writer breaks the locks
                 try:
@@ -261,8 +260,6 @@ class _Steps:
                     self._index_lock.release()
                 if not self._finished:
                     self.repository.note.settle()
-                for lock in (self._ref_lock, self._index_lock):
-                    lock.forget()
         self._files.close()
         with contextlib.suppress(OSError):
             self._pack.discard()

@@ -5,7 +5,6 @@ The index only answers for files whose stat it knows: what is staged and not in 
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable
 from gitmem.git import git_index
-from gitmem.git.git_index import GitIndex, IndexRecord
+from gitmem.git.git_index import GitIndex
 from gitmem.git.objects import FILE, Oid, TreeEntry, file_id, path_bytes, path_text
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import HandEdit, Marks, WorkTree, marks
@@ -99,7 +98,7 @@ class IndexFile:
         return index.splice(records, moment // 1_000_000_000, self._holds_blob)
 
     def made(
-        self, tree: Tree, moment: int, known: Mapping[bytes, IndexRecord | None] = MappingProxyType({})
+        self, tree: Tree, moment: int, known: Mapping[bytes, bytes | None] = MappingProxyType({})
     ) -> GitIndex:
         """An index of a whole tree, whatever the one that is there says; some records are known already."""
         records = {}
@@ -110,21 +109,16 @@ class IndexFile:
                 records[name] = record
         return GitIndex(git_index.build(records), moment // 1_000_000_000)
 
-    def _record(
-        self, path: str, entry: TreeEntry | None, written: os.stat_result | None
-    ) -> IndexRecord | None:
+    def _record(self, path: str, entry: TreeEntry | None, written: os.stat_result | None) -> bytes | None:
         """The record of a file that had this stat when it was what the entry says.
 
         It counts only if the file has it still; else a stat of zeros makes git look at the content.
         """
         if entry is None:
             return None
-        if written is not None:
-            with contextlib.suppress(OSError):
-                now = os.lstat(self._worktree.path(path))  # the rename changed its ctime
-                if marks(now) == marks(written):
-                    return IndexRecord.of(entry.mode, entry.oid, now)
-        return IndexRecord(entry.mode, entry.oid)
+        now = None if written is None else self._worktree.stat(path)  # the rename changed its ctime
+        is_same = written is not None and now is not None and marks(now) == marks(written)
+        return git_index.record(path_bytes(path), entry.mode, entry.oid, now if is_same else None)
 
     def _holds_blob(self, name: bytes, oid: Oid) -> bool:
         return self._worktree.holds(path_text(name), TreeEntry(FILE, oid))
