@@ -47,8 +47,14 @@ def put(form: Form, text: str, keys: Keys, value: Any) -> str:
         after = text.removesuffix(body) + proposed
         if _is_proved(form, text, after, keys) and get(form, after, keys) == value:
             return after
+    name = ".".join(keys)
+    by_hand = (
+        f"Take `{name}` out"
+        if value is None
+        else f"Set `{name}` to `{json.dumps(value, ensure_ascii=False)}`"
+    )
     raise ConfigError(
-        "The file has a form that is not edited safely, so it was left as it is.", hint="Change it by hand."
+        "The file has a form that is not edited safely, so it was left as it is.", hint=f"{by_hand} by hand."
     )
 
 

@@ -131,6 +131,9 @@ def test_a_configuration_that_can_not_be_edited_is_left(bare_home: HermesHome, s
     (bare_home.path / "config.yaml").write_text("memory: [\n")
     shell("connect", "hermes", code=1)
     assert "config.yaml: The file is not readable" in shell.err
+    (bare_home.path / "config.yaml").write_text("memory: {provider: honcho}\n")
+    shell("connect", "hermes", code=1)
+    assert 'Set `memory.provider` to `"gitmem"` by hand.' in shell.err
     assert ["config.yaml"] == sorted(os.listdir(bare_home.path))
 
 
