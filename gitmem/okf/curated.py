@@ -2,8 +2,8 @@
 
 The body is the texts joined by a line with `§`, as Hermes writes it, and a final newline; the front matter lists when each
 text was added and what it replaced. The body decides what is there, the list only adds to it: an edit of the body
-alone is enough. A markdown list that a person writes is an entry for each item; `lead` has the characters before an entry,
-its bullet included, where that is not the line with `§` alone.
+alone is enough. A markdown list that a person writes is an entry for each item; `extra["lead"]` has the characters before an
+entry in the body, its bullet included, where that is not the line with `§` alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NEXT_FACT = re.compile(r"\n(?=\S)")
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)]) +(?=\S)")
 _LEAD = re.compile(r"\s*(?:\n[^\S\n]*§[^\S\n]*\n\s*)?(?:(?:[-*+]|\d{1,3}[.)]) +)?")
 _LONGEST_LEAD = 40
-_OWN_KEYS = ("h", "at", "replaces")
+_OWN_KEYS = ("h", "at", "replaces", "lead")
 # A place is a timestamp, with letters behind it where an entry stands behind one whose clock is ahead.
 _LONGEST_PLACE = 64
 _PLACE = re.compile(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from gitmem.errors import BrokenConcept, InvalidContent
@@ -463,6 +464,7 @@ def test_a_page_of_lists_keeps_its_bytes(lines: list[str]) -> None:
     body = "\n".join(lines).strip() + "\n"
     file = CuratedFile.parse(body.encode(), PATH).taken_in(None, NOW)
     assert file.render().decode().endswith(f"---\n{body}")
+    assert b"lead:" not in file.render()
     for entry in file.entries:
         without = file.remove(entry.key.id)
         assert CuratedFile.parse(without.render(), PATH).entries == without.entries
@@ -471,8 +473,9 @@ def test_a_page_of_lists_keeps_its_bytes(lines: list[str]) -> None:
 
 @pytest.mark.parametrize("lead", ["", "\n", "§\n", "\n- - ", "\nx", 3, None, "-\n", "\n" * 99, "\n§\n§\n"])
 def test_a_lead_that_is_none_changes_no_text(lead: object) -> None:
-    """Front matter of a stranger cannot bend the body."""
-    file = CuratedFile.new().add("a", NOW).add("b\nc", NOW, lead=lead)
+    """A line of a stranger's export cannot bend the body."""
+    file = CuratedFile.new().add("a", NOW).add("b\nc", NOW)
+    file = file.with_entries([file.entries[0], replace(file.entries[1], extra={"lead": lead})])
     assert file.render().decode().endswith("---\na\n§\nb\nc\n")
     assert [entry.text for entry in CuratedFile.parse(file.render(), PATH).entries] == ["a", "b\nc"]
 
