@@ -36,17 +36,17 @@ def test_killed_at_many_random_moments(disk: Path, seed: str) -> None:
 
 
 def test_killed_at_changes_of_the_disk_of_a_flush(tmp_path: Path) -> None:
-    """A flush, further pushes and the last flush die at the n-th change of the disk, for every third n."""
-    experiment("kill-each", tmp_path / "mem", "10", "3")
+    """A flush, further pushes and the last flush die at the n-th change of the disk, for every fifth n."""
+    experiment("kill-each", tmp_path / "mem", "10", "5")
 
 
 def test_killed_at_changes_of_the_disk_of_a_recovery(tmp_path: Path) -> None:
-    """The start that commits two dead writers' journals dies itself, at every third moment."""
-    experiment("kill-recovery", tmp_path / "mem", "10", "3")
+    """The start that commits two dead writers' journals dies itself, at every fifth moment."""
+    experiment("kill-recovery", tmp_path / "mem", "10", "5")
 
 
 @pytest.mark.parametrize("how", ["once", "sticky"])
-@pytest.mark.parametrize("step", ["3", pytest.param("1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", ["5", pytest.param("1", marks=pytest.mark.slow)])
 def test_a_full_disk_at_moments_of_a_flush(tmp_path: Path, how: str, step: str) -> None:
     """ENOSPC at the n-th change, once or from there on: everything is kept, said, and in the next flush."""
     experiment("full-disk", tmp_path / "mem", how, "10", step)

@@ -41,13 +41,13 @@ def experiment(name: str, where: Path, step: int) -> None:
 
 @pytest.mark.parametrize("name", ["kill-init", "kill-clone", "kill-sync"])
 def test_killed_at_some_changes_of_the_disk(tmp_path: Path, name: str) -> None:
-    """It dies at every 17th change of the disk."""
-    experiment(name, tmp_path, 17)
+    """It dies at every 29th change of the disk."""
+    experiment(name, tmp_path, 29)
 
 
 def test_killed_between_what_arrives_and_its_settlement(tmp_path: Path) -> None:
-    """It dies at every 5th change of the disk: what a remote took away stays, what it brought is not believed."""
-    experiment("kill-settlement", tmp_path, 5)
+    """It dies at every 11th change of the disk: what a remote took away stays, what it brought is not believed."""
+    experiment("kill-settlement", tmp_path, 11)
 
 
 @pytest.mark.slow
