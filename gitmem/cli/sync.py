@@ -205,10 +205,10 @@ def list_(app: App) -> None:
 def remove(app: App, name: str) -> None:
     """Remove a remote. What it holds stays there, and what came from it stays here."""
     from gitmem.git.git_settings import Remotes
-    from gitmem.memory.sync.sync import Sync
+    from gitmem.memory.sync.remote_state import forget_remote
 
     gone = Remotes(app.bundle.repository).remove(name)
-    Sync(app.bundle).forget(name)
+    forget_remote(app.bundle, name)
     app.answer(gone, f"{name} removed")
 
 
@@ -216,10 +216,10 @@ def remove(app: App, name: str) -> None:
 def forget(app: App, name: str) -> None:
     """Forget where a remote stood when it was last seen, after it was emptied or rewritten on purpose."""
     from gitmem.git.git_settings import Remotes
-    from gitmem.memory.sync.sync import Sync
+    from gitmem.memory.sync.remote_state import forget_remote
 
     one = Remotes(app.bundle.repository).get(name)
-    Sync(app.bundle).forget(name)
+    forget_remote(app.bundle, name)
     app.answer(one, f"What was seen of {name} is forgotten.")
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitmem.git.worktree import HandEdit
     from gitmem.memory.history.log import LogEntry
     from gitmem.memory.memory import Memory
-    from gitmem.memory.sync.remote_state import RemoteStatus
+    from gitmem.memory.sync.remote_state import RemoteState
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Status(Printed):
     curated: tuple[StoreUsage, ...]
     last_session: LastSession | None
     events_waiting: int
-    remotes: tuple[RemoteStatus, ...]
+    remotes: tuple[RemoteState, ...]
     waiting: tuple[Item, ...]
     last_gc: float | None
     hand_edits: tuple[PendingEdit, ...]
@@ -153,12 +153,12 @@ def _usage(memory: Memory) -> Iterator[StoreUsage]:
             )
 
 
-def _remotes(memory: Memory) -> list[RemoteStatus]:
+def _remotes(memory: Memory) -> list[RemoteState]:
     if not Remotes(memory.repository).all():
         return []
-    from gitmem.memory.sync.remote_state import remote_status
+    from gitmem.memory.sync.remote_state import remote_states
 
-    return remote_status(memory)
+    return remote_states(memory)
 
 
 def _edits(memory: Memory, edits: list[HandEdit], items: Iterable[Item]) -> Iterator[PendingEdit]:

@@ -20,6 +20,7 @@ from gitmem.git.remote_address import shown_url
 from gitmem.locate import enlist
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
+from gitmem.memory.sync.remote_state import remote_states
 from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
@@ -124,22 +125,21 @@ def cut_everywhere(ground: Ground, transport: str, points: int) -> None:
     for point in range(points):
         bundle = ground.bundle()
         ground.link.cut_after(total * point // points, abrupt=bool(point % 2))
-        syncing = Sync(bundle, timeout=30, prefer=transport)
         told = ""
         try:
-            syncing.run()
+            Sync(bundle, timeout=30, prefer=transport).run()
         except RemoteError as error:
             told = str(error)
             cuts += 1
         assert "\n" not in told
-        assert syncing._state.of("origin")["failures"] == bool(told)
+        assert [bool(told)] == [bool(one.failures) for one in remote_states(bundle)]
         assert bundle.tip in (before, after)
         assert ground.hub_tip() in (hub_before, after)
         assert scratch_left(bundle.repository) == []
         if point % 5 == 0:
             fsck_clean(bundle.repository)
         ground.link.cut_after(None)
-        syncing.run()
+        Sync(bundle, timeout=30, prefer=transport).run()
         assert (bundle.tip, ground.hub_tip()) == (after, after)
         assert {"a knows", "b knows"} == {entry.text for entry in bundle.curated.entries("memory")}
         assert {"from-a", "from-b"} == {one.name for one in bundle.snapshots.all()}

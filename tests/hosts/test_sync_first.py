@@ -14,7 +14,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleBusy
 from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync.remote_state import SyncState, sync_lock
+from gitmem.memory.sync.remote_state import remote_states, sync_lock
 from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 
@@ -196,7 +196,7 @@ def test_a_second_sync_waits_or_says_so(home: HermesHome, tmp_path: Path) -> Non
         with pytest.raises(BundleBusy, match="already running"):
             Sync(bundle).run(wait=0.05)
     assert not sync_lock(bundle.state).is_held
-    assert 0 == SyncState(bundle).of("origin")["failures"]
+    assert [0] == [one.failures for one in remote_states(bundle)]
     Sync(bundle).run(wait=0)
 
 

@@ -168,15 +168,12 @@ def sync_first(memory: Memory, home: Home) -> None:
 
 def sync_failures(memory: Memory) -> list[str]:
     """A sentence for each remote whose last sync failed."""
-    from gitmem.git.git_settings import Remotes
-    from gitmem.memory.sync.remote_state import SyncState
+    from gitmem.memory.sync.remote_state import remote_states
 
-    remotes = Remotes(memory.repository).all()
-    states = {remote.name: SyncState(memory).of(remote.name) for remote in remotes}
     return [
-        f"The last sync with {name} failed ({state.get('last_error', 'no reason given')}); it is tried again by itself."
-        for name, state in states.items()
-        if state.get("failures")
+        f"The last sync with {one.remote.name} failed ({one.last_error}); it is tried again by itself."
+        for one in remote_states(memory)
+        if one.failures
     ]
 
 

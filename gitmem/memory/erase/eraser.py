@@ -164,7 +164,7 @@ class Eraser:
         seen = self._repository.refs.under("refs/")
         roots = self._roots()
         self._tell("looking")
-        files = list(files_of(self._repository.store, map(self._peeled, roots)))
+        files = list(files_of(self._repository.store, self.commits(roots)))
         rules.survey(files, self._repository.store.blob)
         self._tell("rewriting")
         done = Rewriter(self._repository.store, rules, made, known).run(roots)
@@ -186,12 +186,14 @@ class Eraser:
             state = leftovers.StateCopy(git_dir, new, plan.rules, plan.ids)
             state.run()
             repository.state.write_text(ERASED, self._bundle.state.read_text(ERASED) + lines_of(receipts))
-            self._log_tip(plan, repository)
+            if plan.tip:  # the commit with the receipts is in the reflog as every commit that is made here
+                made = repository.store.commit(plan.tip)
+                repository.refs.log(BRANCH, made.parents[0], made.oid, made.committer, made.subject)
             self._note(repository, old)
             self._check_files(new, plan.rules)
             repository.store.close()
             shutil.rmtree(repository.state.path(TMP), ignore_errors=True)
-            make_durable(new, leftovers.all_files(new))
+            make_durable(new, list(leftovers.files_in(new)))
             self._tell("exchanging")
             refs = self._repository.refs
             with contextlib.ExitStack() as stack:  # no plain `git commit` comes between
@@ -199,7 +201,7 @@ class Eraser:
                 if refs.under("refs/") != plan.seen:
                     raise BundleBusy("Somebody moved a branch or a tag meanwhile: run the command again.")
                 if state.run():
-                    make_durable(new, leftovers.all_files(new))
+                    make_durable(new, list(leftovers.files_in(new)))
                 place(new, git_dir)
                 self._repository.on_stage("placed")
                 for lock in locks:
@@ -211,7 +213,11 @@ class Eraser:
         """A git directory with the objects and refs that there will be, and with nothing else yet."""
         refs = plan.refs()
         objects = list(reachable(self._repository.store, {*refs.values(), *plan.ids.values()}))
-        self._check(objects, plan.rules)
+        for one in objects:  # found before anything has happened, or never
+            if plan.rules.pattern.is_in(words_in(one.type, one.content)):
+                raise BundleUnusable(
+                    f"The text would still be in the object {one.oid}: nothing was changed. This is a bug in gitmem."
+                )
         for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
             make_directories(os.path.join(new, *name.split("/")))
         repository = Repository(self._repository.root, new, self._repository.env)
@@ -244,12 +250,6 @@ class Eraser:
                     f"The text would still be in {path}: nothing was changed. This is a bug in gitmem."
                 )
 
-    def _log_tip(self, plan: ErasePlan, repository: Repository) -> None:
-        """Name the commit with the receipts in the reflog, as every commit that is made here."""
-        if plan.tip:
-            made = repository.store.commit(plan.tip)
-            repository.refs.log(BRANCH, made.parents[0], made.oid, made.committer, made.subject)
-
     def _roots(self) -> list[Oid]:
         """All that git keeps: `main` first, then every other ref, then what only a reflog names."""
         refs = self._repository.refs.under("refs/")
@@ -258,9 +258,10 @@ class Eraser:
         logged = [oid for oid in leftovers.reflog_ids(self._repository.git_dir) if self._is_history(oid)]
         return list(dict.fromkeys([*(known[name] for name in order), *logged]))
 
-    def commits(self) -> list[Oid]:
+    def commits(self, roots: Iterable[Oid] | None = None) -> list[Oid]:
         """The commits that all of the history is below."""
-        return list(dict.fromkeys(self._peeled(oid) for oid in self._roots()))
+        found = self._roots() if roots is None else roots
+        return list(dict.fromkeys(self._repository.store.peel(oid)[0] for oid in found))
 
     def _is_history(self, oid: Oid) -> bool:
         try:
@@ -268,37 +269,31 @@ class Eraser:
         except GitMemError:
             return False
 
-    def _peeled(self, oid: Oid) -> Oid:
-        return self._repository.store.peel(oid)[0]
-
     def _report(self, asked: EraseRequest, plan: ErasePlan, *, dry_run: bool) -> Erased:
         store, done = self._repository.store, plan.done
         holding = [
             Holding(oid, store.commit(oid).subject, tuple(sorted(paths)))
             for oid, paths in done.brings.items()
         ]
-        snapshots = [
+        snapshots = (
             snapshot_name(name).removeprefix("refs/")
             for name, oid in plan.seen.items()
             if name.startswith(("refs/tags/", "refs/gitmem/")) and oid in done.holding
-        ]
-        dirty = leftovers.holding_text(self._repository.git_dir, plan.rules)
-        held = [key for path in dirty if (key := leftovers.held_key(path))]
-        remotes = sorted(
-            {
-                name.split("/")[2]
-                for name, oid in plan.seen.items()
-                if name.startswith("refs/remotes/") and plan.ids.get(oid, oid) != oid
-            }
         )
+        remotes = {
+            name.split("/")[2]
+            for name, oid in plan.seen.items()
+            if name.startswith("refs/remotes/") and plan.ids.get(oid, oid) != oid
+        }
+        dirty = leftovers.holding_text(self._repository.git_dir, plan.rules)
         return Erased(
             asked.what,
             tuple(holding),
             tuple(snapshots),
-            tuple(sorted(held)),
+            tuple(sorted(filter(None, map(leftovers.held_key, dirty)))),
             tuple(dirty),
             len(done.changed),
-            remotes=tuple(remotes),
+            remotes=tuple(sorted(remotes)),
             dry_run=dry_run,
             forms=tuple(f"{form} ({many})" for form, many in plan.rules.forms.most_common()),
         )
@@ -330,14 +325,6 @@ class Eraser:
         plan.done.objects.update((one.oid, one) for one in (*objects, commit))
         plan.tip = commit.oid
         return commit.oid
-
-    def _check(self, objects: Iterable[GitObject], rules: Scrub) -> None:
-        """No object that stays holds the text: found before anything has happened, or never."""
-        for one in objects:
-            if rules.pattern.is_in(words_in(one.type, one.content)):
-                raise BundleUnusable(
-                    f"The text would still be in the object {one.oid}: nothing was changed. This is a bug in gitmem."
-                )
 
     def look_again(self, rules: Scrub) -> None:
         """Look at what is on disk now, and let a linked host's files follow."""

@@ -38,20 +38,15 @@ _STATE = "gitmem/"
 
 def reflog_ids(git_dir: str) -> Iterator[Oid]:
     """Every commit that a reflog still keeps."""
-    for path in _files(git_dir, "logs"):
+    for path in files_in(git_dir, "logs"):
         for line in _read(git_dir, path).decode("utf-8", "replace").splitlines():
             yield from (oid for oid in line.split(" ", 2)[:2] if len(oid) == len(_ZERO) and oid != _ZERO)
 
 
 def holding_text(git_dir: str, rules: Scrub) -> list[str]:
     """The files beside the objects that have the text, by their path."""
-    found = (path for path in _files(git_dir) if not path.startswith(("objects/", f"{_STATE}tmp/")))
+    found = (path for path in files_in(git_dir) if not path.startswith(("objects/", f"{_STATE}tmp/")))
     return [path for path in found if rules.pattern.is_in(f"{path}\n".encode() + _read(git_dir, path))]
-
-
-def all_files(git_dir: str) -> list[str]:
-    """Every file of a git directory, by its path in it."""
-    return list(_files(git_dir))
 
 
 def held_key(path: str) -> str:
@@ -62,7 +57,7 @@ def held_key(path: str) -> str:
 
 def copy_rest(git_dir: str, new: str, rules: Scrub, ids: Mapping[Oid, Oid]) -> None:
     """Copy what git keeps beside objects and refs, without the text: reflogs, settings, hooks, files of other programs."""
-    for path in _files(git_dir):
+    for path in files_in(git_dir):
         top = path.partition("/")[0]
         if top in (*_MADE, *_DROPPED) and top != "logs":
             continue
@@ -111,7 +106,7 @@ class StateCopy:
         """
         present: set[str] = set()
         changed = False
-        for path in _files(self._git_dir, "gitmem"):
+        for path in files_in(self._git_dir, "gitmem"):
             try:
                 found = marks(os.lstat(os.path.join(self._git_dir, path)))
             except FileNotFoundError:
@@ -169,7 +164,7 @@ def left_over(bundle: Bundle, rules: Scrub) -> list[str]:
     ]
 
 
-def _files(git_dir: str, directory: str = "") -> Iterator[str]:
+def files_in(git_dir: str, directory: str = "") -> Iterator[str]:
     """The files of a git directory, by their path in it; no link is followed."""
     for inside, _, names in os.walk(os.path.join(git_dir, directory) if directory else git_dir):
         below = os.path.relpath(inside, git_dir).replace(os.sep, "/")

@@ -172,24 +172,17 @@ def _written_by(repository: Repository, roots: list[Oid], session: str) -> Itera
     """The § entries that commits of a session brought: their hashes and texts."""
     from gitmem.git.commit_graph import only_in
 
-    diff = TreeDiff(repository.store)
-    seen: set[Oid] = set()
-    for root in roots:
-        for oid in only_in(repository, root, None) if root not in seen else ():
-            commit = repository.store.commit(oid)
-            if oid in seen or session not in trailers_of(commit.message).get("Session", ()):
+    store, diff = repository.store, TreeDiff(repository.store)
+    commits = (oid for number, root in enumerate(roots) for oid in only_in(repository, root, *roots[:number]))
+    for commit in map(store.commit, commits):
+        is_its = session in trailers_of(commit.message).get("Session", ())
+        for change in diff.of_commit(commit) if is_its else ():
+            if change.new is None or not change.path.endswith(".md"):
                 continue
-            seen.add(oid)
-            for change in diff.of_commit(commit):
-                if change.new is None or not change.path.endswith(".md"):
-                    continue
-                before = repository.store.blob(change.old.oid) if change.old else None
-                known = open_file(change.path, before).entries
-                for key, entry in open_file(
-                    change.path, repository.store.blob(change.new.oid)
-                ).entries.items():
-                    if key.space == "§" and key not in known:
-                        yield key.id, entry.text
+            known = open_file(change.path, store.blob(change.old.oid) if change.old else None).entries
+            for key, entry in open_file(change.path, store.blob(change.new.oid)).entries.items():
+                if key.space == "§" and key not in known:
+                    yield key.id, entry.text
 
 
 def _read(repository: Repository, files: Iterable[tuple[str, Oid]]) -> Iterator[tuple[str, bytes]]:

@@ -265,13 +265,7 @@ class History:
 
     def knowledge_of(self, commits: Sequence[Commit]) -> Diff:
         """Return what some commits (newest first) did to what is known, taken together; the record is not even read."""
-        runs = tuple(
-            self._sides(
-                self._repository.tree(self.before(first)), self._repository.tree(last.oid), knowledge=True
-            )
-            for first, last in _runs(list(reversed(commits)))
-        )
-        return Diff(None, None, runs, folded=True)
+        return Diff(None, None, self._runs(commits, knowledge=True), folded=True)
 
     def between(self, old: Oid | None, new: Oid | None, path: str = "") -> Diff:
         """Return what differs in `new`, entry by entry; None stands for the empty tree."""
@@ -322,11 +316,26 @@ class History:
             raise UnknownRevision(
                 f"No commit belongs to a session {session!r}.", hint="List sessions with `gitmem log`."
             )
-        runs = (
-            self.between(self.before(first), last.oid, path).runs[0]
-            for first, last in _runs(list(reversed(commits)))
+        return Diff(None, None, self._runs(commits, path), session, folded=True)
+
+    def _runs(
+        self, commits: Sequence[Commit], path: str = "", *, knowledge: bool = False
+    ) -> tuple[Sides, ...]:
+        """What each run of commits (newest first) did that follow one another, the oldest first.
+
+        A run is compared as a whole: what happens inside it and is undone there need not be read.
+        """
+        runs: list[tuple[Commit, Commit]] = []
+        for commit in reversed(commits):
+            if runs and commit.parents == (runs[-1][1].oid,):
+                runs[-1] = runs[-1][0], commit
+            else:
+                runs.append((commit, commit))
+        tree = self._repository.tree
+        return tuple(
+            self._sides(tree(self.before(first)), tree(last.oid), path, knowledge=knowledge)
+            for first, last in runs
         )
-        return Diff(None, None, tuple(runs), session, folded=True)
 
     def of_work_tree(self, path: str = "") -> Diff:
         """Return what a person changed since the tip and nobody has committed."""
@@ -364,23 +373,6 @@ def _apart(sides: Sides) -> tuple[dict[str, bytes], dict[str, bytes]]:
     before = {path: old for path, (old, _) in sides.items() if old is not None}
     after = {path: new for path, (_, new) in sides.items() if new is not None}
     return before, after
-
-
-def _runs(commits: list[Commit]) -> Iterator[tuple[Commit, Commit]]:
-    """First and last of each run of commits that follow one another, oldest first.
-
-    A run is compared as a whole: what happens inside it and is undone there need not be read.
-    """
-    first = last = None
-    for commit in commits:
-        if last is not None and commit.parents == (last.oid,):
-            last = commit
-            continue
-        if first is not None and last is not None:
-            yield first, last
-        first = last = commit
-    if first is not None and last is not None:
-        yield first, last
 
 
 def unified_lines(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Traced(Printed):
 
     @property
     def known(self) -> list[list[Life]]:
-        """The entries of what is known: those of now first, then those that are gone."""
+        """The entries of what is known, each with its wordings: those of now first, then those that are gone."""
         found = _things([life for life in self.lives if life.is_knowledge])
         return sorted(found, key=lambda thing: thing[-1].left is not None)
 
@@ -72,11 +72,6 @@ class Traced(Printed):
         """Each time that it was said in a session; what an undo brought back was said once."""
         said = _things([life for life in self.lives if life.key.space == "event"])
         return [replace(thing[0], left=thing[-1].left) for thing in said]
-
-    @property
-    def things(self) -> list[list[Life]]:
-        """The lives by the entry that they are of: each wording behind the one whose place it took."""
-        return _things(self.lives)
 
     def __repr__(self) -> str:
         return brief(self, lives=len(self.lives), exposed=len(self.exposed), command=repr(self.command))
@@ -160,19 +155,15 @@ def _impact(bundle: Bundle, lives: Sequence[Life]) -> Impact:
 def _things(lives: Sequence[Life]) -> list[list[Life]]:
     found: list[list[Life]] = []
     for life in lives:
-        thing = next((one for one in found if _goes_on(one[-1], life)), None)
-        if thing is None:
-            found.append([life])
+        for thing in found:
+            before = thing[-1]
+            is_reworded = before.left and before.key.space == "§" and before.left.id == life.came.id
+            if before.path == life.path and before.left and (before.key == life.key or is_reworded):
+                thing.append(life)
+                break
         else:
-            thing.append(life)
+            found.append([life])
     return found
-
-
-def _goes_on(before: Life, life: Life) -> bool:
-    """Return whether a life is another one of the same entry, or its next wording."""
-    if before.path != life.path or before.left is None:
-        return False
-    return before.key == life.key or (before.key.space == "§" and before.left.id == life.came.id)
 
 
 def _with_wordings(index: Index, spans: Iterable[Span]) -> list[Span]:

@@ -16,10 +16,10 @@ from gitmem.git.commit_graph import bases_of_groups, maximal
 from gitmem.git.message import Message, trailers_of
 from gitmem.git.objects import Commit, GitObject, Oid, Person, parse_tree, render_commit
 from gitmem.git.repository import Repository
-from gitmem.git.tree import Tree
 from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
+    from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Arriving
     from gitmem.memory.history.log import LogEntry
 
@@ -47,8 +47,27 @@ def folded(repository: Repository, tips: Iterable[Oid], *, allow_unrelated: bool
 
 def _merged(repository: Repository, parents: Sequence[Oid], *, allow_unrelated: bool) -> list[GitObject]:
     """The objects of the merge of these commits, itself the last; nothing is written."""
+    from gitmem.memory.sync.merge import Bases, merge_trees  # here: every view of the log looks for folds
+
     with repository.store.staging() as staged:
-        tree = _Fold(repository, staged, allow_unrelated=allow_unrelated).tree(parents)
+        bases = Bases(repository, staged)
+
+        def joined(tips: Sequence[Oid]) -> Tree:
+            if len(tips) == 1:
+                return repository.tree(tips[0])
+            left, right = tips[: len(tips) // 2], tips[len(tips) // 2 :]
+            common = bases_of_groups(repository, left, right)
+            if not common and not allow_unrelated:
+                raise UnrelatedHistories(
+                    "The remote holds another memory: the two have no commit in common.",
+                    hint="To join them for good, run `gitmem sync --allow-unrelated`.",
+                )
+            one, other = joined(left), joined(right)
+            tree, objects = one.apply(merge_trees(bases.tree(common), one, other).finished())
+            staged.update((made.oid, made) for made in objects)
+            return tree
+
+        tree = joined(parents)
         moment = max(repository.store.commit(one).committer.time for one in parents)
         who = Person("gitmem", MERGE_EMAIL, moment)  # nothing of the machine enters a merge
         merge = render_commit(tree.oid, parents, who, who, fold_message(repository, parents).render())
@@ -95,37 +114,6 @@ def fold_message(repository: Repository, parents: Iterable[Oid]) -> Message:
     machines = sorted({plain(name)[:_LONGEST_NAME] for one in tips for name in one.get("Machine", ())})
     whose = f"{len(machines)} machines" if len(machines) > _FEW_MACHINES else ", ".join(machines)
     return Message("merge", f"{len(tips)} branches" + (f" of {whose}" if whose else ""))
-
-
-class _Fold:
-    """One fold under way."""
-
-    def __init__(
-        self, repository: Repository, staged: dict[Oid, GitObject], *, allow_unrelated: bool
-    ) -> None:
-        self._repository = repository
-        self._staged = staged
-        self._allow_unrelated = allow_unrelated
-        from gitmem.memory.sync.merge import Bases  # here, because every view of the log looks for folds
-
-        self._bases = Bases(repository, staged)
-
-    def tree(self, tips: Sequence[Oid]) -> Tree:
-        if len(tips) == 1:
-            return self._repository.tree(tips[0])
-        left, right = tips[: len(tips) // 2], tips[len(tips) // 2 :]
-        bases = bases_of_groups(self._repository, left, right)
-        if not bases and not self._allow_unrelated:
-            raise UnrelatedHistories(
-                "The remote holds another memory: the two have no commit in common.",
-                hint="To join them for good, run `gitmem sync --allow-unrelated`.",
-            )
-        from gitmem.memory.sync.merge import merge_trees
-
-        one, other = self.tree(left), self.tree(right)
-        tree, objects = one.apply(merge_trees(self._bases.tree(bases), one, other).finished())
-        self._staged.update((made.oid, made) for made in objects)
-        return tree
 
 
 def _below(root: Oid, staged: dict[Oid, GitObject]) -> list[GitObject]:

@@ -47,12 +47,9 @@ _FEW = 5
 
 def new_receipts(bundle: Bundle, room: Repository, main: Oid) -> list[Receipt]:
     """The receipts of a remote that say something new here."""
-    here = {one.id for one in _receipts(bundle.repository, bundle.tip)} | erasures_known(bundle.state)
-    return [one for one in _receipts(room, main) if one.id not in here]
-
-
-def _receipts(repository: Repository, commit: Oid) -> list[Receipt]:
-    return receipts_in(repository.tree(commit).read(layout.CONFIG_ERASED))
+    ours, theirs = (receipts_in(tree.read(layout.CONFIG_ERASED)) for tree in (bundle.tree(), room.tree(main)))
+    here = {one.id for one in ours} | erasures_known(bundle.state)
+    return [one for one in theirs if one.id not in here]
 
 
 class Comparison:
@@ -107,7 +104,10 @@ class Comparison:
             if not any(
                 source is not None
                 and source.mode == change.new.mode
-                and self._is_name(change.path, path)
+                and (
+                    path == change.path
+                    or self._fits(*(_HASHED_NAME.sub("", one) for one in (change.path, path)))
+                )
                 and self._file(path, source.oid, change.path, change.new.oid)
                 for path, source in sources.items()
             ):
@@ -117,9 +117,6 @@ class Comparison:
                 parts = open_file(path, self._repository.store.blob(entry.oid)).parts.values()
                 self._lost.update(worth_blanking(part.text for part in parts))
         return self._fits(new.message, old.message)
-
-    def _is_name(self, new: str, old: str) -> bool:
-        return new == old or self._fits(_HASHED_NAME.sub("", new), _HASHED_NAME.sub("", old))
 
     def _file(self, old_path: str, old: Oid, new_path: str, new: Oid) -> bool:
         key = old_path, old, new_path, new
@@ -139,7 +136,11 @@ class Comparison:
             if was is None:
                 return False
             if was.text != entry.text:
-                self._note_hash(old.path, was, new.path, entry)
+                if key.space == "§":
+                    self._ids[was.key.id] = key.id
+                elif key.space in ("body", "meta"):
+                    before_it = retraction_hash(was.key, old.path, was.text)
+                    self._ids[before_it] = retraction_hash(key, new.path, entry.text)
                 left.pop(was.key, None)
         for key, entry in left.items():
             self._lost.update(worth_blanking([entry.text]))
@@ -154,16 +155,6 @@ class Comparison:
             and self._fits(new.text, old.text)
             and self._fits(_dumped(new.extra), _dumped(old.extra))
         )
-
-    def _note_hash(self, old_path: str, old: Entry, new_path: str, new: Entry) -> None:
-        if old.key.space == "§":
-            self._ids[old.key.id] = new.key.id
-        elif old.key.space in ("body", "meta"):
-            before, after = (
-                retraction_hash(old.key, old_path, old.text),
-                retraction_hash(new.key, new_path, new.text),
-            )
-            self._ids[before] = after
 
     def _fits(self, new: str, old: str) -> bool:
         """Return whether a text is another one but for what was erased in it, and for ids that follow."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.git.commit_graph import only_in
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Arriving, Bundle
-    from gitmem.memory.edits import Edits
+    from gitmem.memory.edits import Edits, Files
     from gitmem.memory.gate.holding import Flagged
     from gitmem.okf.entries import Change, Entry
 
@@ -77,95 +77,93 @@ class Settled:
     archived: tuple[Archived, ...]
 
 
-@dataclass(slots=True)
 class _Settlement:
-    """A plan for one sync, from two trees: ours before, and the result."""
+    """The edits that settle one sync, from two trees: ours before, and the one that `main` moves to."""
 
-    was: Tree
-    paths: list[str]
-    """What may hold something that was retracted: files that changed, and the curated store."""
-    put_back: dict[str, bytes] = field(default_factory=dict)
-    """Retractions that were deleted."""
-    released: list[str] = field(default_factory=list)
-    """The names of those that were released."""
-    fresh: set[str] = field(default_factory=set)
-    """The names of retractions that were not there before."""
-    losses: list[Loss] = field(default_factory=list)
-    rewritten: list[tuple[str, Entry, Entry]] = field(default_factory=list)
-    """Events that were recorded here: where, as they were, and as they came."""
-    doubted: list[tuple[str, Entry, Entry]] = field(default_factory=list)
-    """Entries that were here and are marked as unconfirmed now: where, as they were, and as they came."""
-    stores: list[_StoreLoss] = field(default_factory=list)
-    """Stores that lose something."""
-
-    @classmethod
-    def of(cls, bundle: Bundle, was: Tree, now: Tree, before: Oid) -> _Settlement:
+    def __init__(self, bundle: Bundle, was: Tree, edits: Edits, ours: Oid, admission: Admission) -> None:
+        self._was = was
+        self._edits = edits
+        self._admission = admission
+        now = edits.tip
         changes = {change.path: change for change in was.changes(now)}
-        plan = cls(
-            was, [path for path in changes if path.endswith(".md") and not path.startswith(_RETRACTIONS)]
-        )
+        self._put_back: dict[str, bytes] = {}
+        self._released: list[str] = []
+        self.fresh: set[str] = set()
+        """The names of retractions that were not there before."""
         for path, change in changes.items():
             if path.startswith(_RETRACTIONS):
-                plan._look_at(path, was.read_entry(change.old) if change.old else None, now.read(path))
-        if plan.fresh or plan.put_back:
-            listed = (path for tree in (was, now) for path, _ in tree.files("memories"))
-            plan.paths = sorted({*plan.paths, *listed})
-        plan.stores = list(_stores(bundle, was, now, plan.paths))
-        plan.losses = list(_losses(bundle, plan.stores, before))
-        plan.rewritten = list(_rewritten(bundle, was, now, plan.paths))
-        plan.doubted = list(_doubted(was, now, plan.paths))
-        return plan
+                self._look_at(path, was.read_entry(change.old) if change.old else None, now.read(path))
+        # What may hold something that was retracted: files that changed, and the curated store.
+        found = {path for path in changes if path.endswith(".md") and not path.startswith(_RETRACTIONS)}
+        if self.fresh or self._put_back:
+            found.update(path for tree in (was, now) for path, _ in tree.files("memories"))
+        self._paths = sorted(found)
+        self._stores = list(_stores(bundle, was, now, self._paths))
+        self.losses = list(_losses(bundle, self._stores, ours))
+        self._rewritten = list(_rewritten(bundle, was, now, self._paths))
+        self._doubted = list(_doubted(was, now, self._paths))
 
     def _look_at(self, path: str, old: bytes | None, new: bytes | None) -> None:
         if old is None or not retracts(old, path):
             self.fresh |= {layout.retraction_name(path)} if retracts(new, path) else set()
         elif new is None:
-            self.put_back[path] = old
+            self._put_back[path] = old
         elif not retracts(new, path):
-            self.released.append(layout.retraction_name(path))
+            self._released.append(layout.retraction_name(path))
 
-    def lay(self, admission: Admission, edits: Edits) -> list[str]:
-        """Do it; gives the names of what went to quarantine."""
-        for path, data in self.put_back.items():
+    def lay(self) -> list[str]:
+        """Make the edits; gives the names of what went to quarantine."""
+        edits = self._edits
+        for path, data in self._put_back.items():
             edits.put(path, data)
         for loss in self.losses:
             file = open_file(loss.path, edits.read(loss.path)).holding("§")
             if file.get(loss.entry.key) is None:
                 edits.write(loss.path, file.plus(loss.entry).render())
             if is_retracted(edits, loss.entry.key):
-                admission.retract(loss.entry, loss.path, state="released")
-        for path, old, new in self.doubted:
+                self._admission.retract(loss.entry, loss.path, state="released")
+        for path, old, new in self._doubted:
             edits.write(path, open_file(path, edits.read(path)).replacing(new, old).render())
-        for path in self.paths if self.put_back or self.fresh else ():
+        for path in self._paths if self._put_back or self.fresh else ():
             file = open_file(path, edits.read(path))
             out = retracted_units(edits, file)
             if out:  # what a retraction names is not in the tree, whoever left or put it there
                 edits.write(path, file.without(out).render())
-        return [self._keep_event(admission, edits, *one) for one in self.rewritten]
+        held = [self._keep_event(*one) for one in self._rewritten]
+        self._hold_what_was_retracted()
+        return held
 
-    def note(self, bundle: Bundle, remote: str) -> None:
+    def note(self, ledger: Ledger, remote: str) -> None:
         """Note on this machine what others released and what stays here, and for a day what went."""
-        ledger = bundle.part(Ledger)
-        ledger.keep_retracted(remote, self.released)
+        ledger.keep_retracted(remote, self._released)
         ledger.keep({one.entry.key.id: f"{remote} took it away; it stays: {one.why}" for one in self.losses})
         stay = {loss.entry.key for loss in self.losses}
-        for store in self.stores:
+        for store in self._stores:
             if gone := {key.id for key in store.gone if key not in stay}:
                 ledger.note_removals(store.path, store.names, gone)
 
-    def _keep_event(self, admission: Admission, edits: Edits, path: str, old: Entry, new: Entry) -> str:
+    def _keep_event(self, path: str, old: Entry, new: Entry) -> str:
         """The event keeps its words; those that came wait in quarantine, from where a person can take them."""
-        file, known = open_file(path, edits.read(path)), open_file(path, self.was.read(path))
+        file, known = open_file(path, self._edits.read(path)), open_file(path, self._was.read(path))
         if file.units.keys() == known.units.keys():
-            edits.put(path, known.data)
+            self._edits.put(path, known.data)
         else:
-            edits.write(path, file.replacing(new, old).render())
+            self._edits.write(path, file.replacing(new, old).render())
         event, session = Event.of(new), known.front.get("session", "")
         where = {"kind": "event", "session": str(session), "event": event.id, "event_kind": event.kind}
         reason = "rewrites what was recorded here"
         finding = Finding("lineage.event", "lineage", reason, (0, len(new.text)), Verdict.HOLD)
         text = json.dumps(dict(event.fields), ensure_ascii=False)
-        return admission.hold(text, Result(Verdict.HOLD, (finding,)), {**where, "at": event.at})
+        return self._admission.hold(text, Result(Verdict.HOLD, (finding,)), {**where, "at": event.at})
+
+    def _hold_what_was_retracted(self) -> None:
+        """Keep the text of entries that another machine retracted, in this machine's quarantine."""
+        retracted = retracted_in(self._edits)
+        for path in self._paths:
+            left = _entries_of(self._edits, path)
+            for key, entry in _entries_of(self._was, path).items():
+                if key not in left and retracted(key):
+                    self._admission.hold_retracted(entry, path, "was taken back on another machine")
 
 
 def settle(
@@ -184,28 +182,22 @@ def settle(
     repository, first = bundle.repository, before or bundle.tip
     origin = bundle.origin(source="sync", reason=f"what {remote} took away")
     held: list[str] = []
-    kept: list[Loss] = []
-    strangers: list[str] = []
     archived: list[Archived] = []
-    retracted: set[str] = set()
+    plan: _Settlement | None = None
 
     def work(edits: Edits) -> Message | None:
-        nonlocal retracted
+        nonlocal plan
         ours = before or bundle.tip
         was = repository.tree(ours)
         onto = arriving(ours)[0] if arriving else bundle.tip
-        strangers[:] = _note_arrivals(bundle, was, edits.tip, remote, ours, onto, shared=shared)
-        plan = _Settlement.of(bundle, was, edits.tip, ours)
-        kept[:] = plan.losses
-        admission = Admission(bundle, edits, origin=origin)
-        held[:] = plan.lay(admission, edits)
+        _note_arrivals(bundle, was, edits.tip, remote, ours, onto, shared=shared)
+        plan = _Settlement(bundle, was, edits, ours, Admission(bundle, edits, origin=origin))
+        held[:] = plan.lay()
         told = ["keep what was taken away"] if edits.differs() else []
-        _hold_what_was_taken(admission, was, edits)
         if blocked := lay_holds(bundle, edits, flagged):
             held.extend(blocked)
             told.append(in_words_of_holds(blocked))
-        plan.note(bundle, remote)
-        retracted = plan.fresh
+        plan.note(bundle.part(Ledger), remote)
         archived.clear()
         # Before a push: each machine keeps its own, and two that find a store too full would take from both.
         for target in TARGETS if arriving else ():
@@ -215,11 +207,9 @@ def settle(
         return Message("merge", "; ".join(told), {"Scan": tuple(blocked)}) if edits.differs() else None
 
     bundle.commit(work, purpose="sync", origin=origin, arriving=arriving)
-    for machine in strangers:
-        bundle.report(Notice("machine-unknown", machine, remote))
-    if kept:
-        bundle.report(Notice("taken-kept", remote, _entries(len(kept))))
-    if hidden := _hidden_records(bundle, retracted):
+    if plan is not None and plan.losses:
+        bundle.report(Notice("taken-kept", remote, _entries(len(plan.losses))))
+    if hidden := _hidden_records(bundle, plan.fresh if plan is not None else set()):
         bundle.report(Notice("records-hidden", remote, _entries(hidden)))
     changes = bundle.part(History).between(first, bundle.tip)
     came = tuple(one for one in changes if not (archived and one.path.startswith(_ARCHIVE)))
@@ -236,25 +226,13 @@ def _hidden_records(bundle: Bundle, retracted: set[str]) -> int:
     return sum(retraction_hash(EntryKey("event", key)) in retracted for key in events)
 
 
-def _hold_what_was_taken(admission: Admission, was: Tree, edits: Edits) -> None:
-    """Keep the text of entries that another machine retracted, in this machine's quarantine."""
-    retracted = retracted_in(edits)
-    for path in sorted({change.path for change in was.changes(edits.tip)}.union(edits.paths())):
-        if not path.endswith(".md") or path.startswith(_RETRACTIONS) or path not in was:
-            continue
-        left = open_file(path, edits.read(path)).entries
-        for key, entry in open_file(path, was.read(path)).entries.items():
-            if key.space == "§" and key not in left and retracted(key):
-                admission.hold_retracted(entry, path, "was taken back on another machine")
-
-
 def _note_arrivals(
     bundle: Bundle, was: Tree, now: Tree, remote: str, ours: Oid, onto: Oid, *, shared: bool
-) -> list[str]:
+) -> None:
     """Note what came: from others it counts as unconfirmed, and into a full store it displaces nothing.
 
-    Gives the machines of which nobody here said yet that they are one's own. On a shared remote no name counts. A remote
-    whose machines have the same limits never sends more than a store holds at once: theirs would not hold it.
+    Machines that no person here has confirmed are reported. On a shared remote no name counts. A remote whose machines
+    have the same limits never sends more than a store holds at once: theirs would not hold it.
     """
     changed = [change.path for change in was.changes(now, "memories")]
     store, ledger, trust = bundle.part(CuratedStore), bundle.part(Ledger), bundle.config.trust.remote
@@ -270,16 +248,18 @@ def _note_arrivals(
         ledger.note_arrivals(
             remote, entries, machine, waits=lambda entry: trust == "hold" or bool(stakes_of(entry.text))
         )
+        if machine:
+            bundle.report(Notice("machine-unknown", machine, remote))
     for target in TARGETS:
         come = _new_in((path for path in store.paths(target) if path in changed), was, now)
         room = store.limit(target) + len(DELIMITER)
-        if not come or _room_for(_entries_in(now, store.paths(target))) <= room:
+        held = [entry for path in store.paths(target) for entry in _entries_of(now, path).values()]
+        if not come or _room_for(held) <= room:
             continue
         is_flood = _room_for(come) > room
         ledger.note_arrivals(remote, come, late=True, waits=(lambda _: False) if is_flood else None)
         if is_flood:
             bundle.report(Notice("flood", remote, _entries(len(come))))
-    return sorted(strangers.keys() - {""})
 
 
 def _with_machines(
@@ -318,10 +298,6 @@ def _new_in(files: Iterable[str], was: Tree, now: Tree) -> list[Entry]:
         for key, entry in _entries_of(now, path).items()
         if key not in _entries_of(was, path)
     ]
-
-
-def _entries_in(files: Tree, names: Iterable[str]) -> list[Entry]:
-    return [entry for path in names for entry in _entries_of(files, path).values()]
 
 
 def _room_for(entries: Iterable[Entry]) -> int:
@@ -388,10 +364,10 @@ def _losses(bundle: Bundle, stores: Sequence[_StoreLoss], before: Oid) -> Iterat
             if instead is not None and ledger.waits(instead.key.id):
                 yield Loss(path, one, "what would take its place waits for a person")
                 gone = {other: left for other, left in gone.items() if other != key}
-        verified = _verified_here(bundle, path, before) if any(map(_is_verified, gone.values())) else ()
-        yield from (
-            Loss(path, one, "a person verified it here") for key, one in gone.items() if key in verified
-        )
+        if any(str(one.extra.get("verified", "")).startswith("human") for one in gone.values()):
+            story = blame_of(bundle, path, revision=before)
+            verified = {one.entry.key for one in story if one.verified_here}
+            yield from (Loss(path, gone[key], "a person verified it here") for key in gone if key in verified)
 
 
 def _doubted(was: Tree, now: Tree, paths: Iterable[str]) -> Iterator[tuple[str, Entry, Entry]]:
@@ -405,16 +381,8 @@ def _doubted(was: Tree, now: Tree, paths: Iterable[str]) -> Iterator[tuple[str, 
                     yield path, old, new
 
 
-def _entries_of(files: Tree, path: str) -> Mapping[EntryKey, Entry]:
+def _entries_of(files: Files, path: str) -> Mapping[EntryKey, Entry]:
     return {key: one for key, one in open_file(path, files.read(path)).entries.items() if key.space == "§"}
-
-
-def _is_verified(entry: Entry) -> bool:
-    return str(entry.extra.get("verified", "")).startswith("human")
-
-
-def _verified_here(bundle: Bundle, path: str, before: Oid) -> set[EntryKey]:
-    return {one.entry.key for one in blame_of(bundle, path, revision=before) if one.verified_here}
 
 
 def _rewritten(
@@ -429,11 +397,6 @@ def _rewritten(
             new = fresh.get(key)
             if key.space != "event" or new is None or old.kind == _HELD or Event.of(new) == Event.of(old):
                 continue
-            if _is_recorded_here(bundle, path):
+            *_, first = bundle.part(History).touching(path)
+            if Provenance(bundle.repository).is_made_here(first.id):  # a part of a session has one writer
                 yield path, old, new
-
-
-def _is_recorded_here(bundle: Bundle, path: str) -> bool:
-    """Return whether a session part was begun on this machine: it has one writer."""
-    *_, first = bundle.part(History).touching(path)
-    return Provenance(bundle.repository).is_made_here(first.id)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gitmem.git.objects import Oid
 from gitmem.git.refs import SNAPSHOTS
 from gitmem.git.transport import Fetched, Update, is_travelling
-from gitmem.memory.sync.remote_state import SyncState
 from gitmem.notices import Notice
 from gitmem.okf import paths
 
@@ -20,13 +19,12 @@ if TYPE_CHECKING:
 class NamedSnapshots:
     """The exchange of named snapshots with one remote."""
 
-    def __init__(self, bundle: Bundle, remote: str) -> None:
+    def __init__(self, bundle: Bundle, remote: str, seen: Mapping[str, Oid]) -> None:
+        """`seen` are those that the remote had when it was last seen."""
         self._bundle = bundle
         self._remote = remote
         self._refs = bundle.repository.refs
-        seen = SyncState(bundle).of(remote).get("snapshots")
-        self._seen: dict[str, Oid] = seen if isinstance(seen, dict) else {}
-        """Those that the remote had when it was last seen."""
+        self._seen = seen
 
     def unknown(self, theirs: Mapping[str, Oid]) -> dict[str, Oid]:
         """Those of a remote that are not here, or are others here."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.git.objects import Oid
 from gitmem.git.transport import MACHINES
@@ -14,6 +13,9 @@ from gitmem.okf import paths, timestamps
 from gitmem.state import SYNC
 
 _OID = re.compile(r"[0-9a-f]{40}")
+_LONGEST = 60
+"""Minutes between two tries with a remote that keeps failing: the circuit is open meanwhile."""
+_FRESH = timedelta(minutes=10)
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -39,121 +41,97 @@ def remote_named(repository: Repository, name: str) -> Remote:
     return remotes.get(name or (known[0].name if len(known) == 1 else "origin"))
 
 
-class SyncState:
-    """The state of the remotes of one bundle, in `<git dir>/gitmem/sync`."""
+class RemoteState:
+    """State of one remote against this memory, as far as is known without asking it."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle, remote: Remote) -> None:
+        self.remote = remote
         self._bundle = bundle
-        self._state = bundle.state
-
-    def of(self, name: str) -> dict[str, Any]:
-        """All that is known of a remote; nothing where it was never synced."""
-        return self._state.read_json(SYNC, name)
-
-    def failed(self, name: str, error: str) -> None:
-        """Note a failure: the remote is left alone for a while."""
-        failures = _failures(self.of(name)) + 1
-        self._note(
-            name,
-            last_error=error,
-            last_error_at=self._bundle.now(),
-            failures=failures,
-            next_try=timestamps.stamp(self._bundle.world.clock() + pause(failures)),
+        self._seen = bundle.state.read_json(SYNC, remote.name)
+        self.last_success, self.last_error, self.last_error_at = (
+            str(self._seen.get(name) or "") for name in ("last_success", "last_error", "last_error_at")
         )
+        failures, snapshots = self._seen.get("failures"), self._seen.get("snapshots")
+        self.failures = failures if isinstance(failures, int) else 0
+        self.snapshots: dict[str, Oid] = snapshots if isinstance(snapshots, dict) else {}
+        """The named snapshots that it had when it was last seen."""
 
-    def succeeded(self, name: str, snapshots: Mapping[str, Oid], on_branch: Oid = "") -> None:
+    @property
+    def ahead(self) -> int:
+        """Commits that it has neither in `main` nor on this machine's branch."""
+        from gitmem.git.commit_graph import only_in
+
+        repository, on_branch = self._bundle.repository, str(self._seen.get("on_branch", ""))
+        known = [on_branch] if _OID.fullmatch(on_branch) and on_branch in repository.store else []
+        return len(only_in(repository, self._bundle.tip, self._main, *known))
+
+    @property
+    def behind(self) -> int:
+        from gitmem.git.commit_graph import only_in
+
+        return len(only_in(self._bundle.repository, self._main, self._bundle.tip)) if self._main else 0
+
+    @property
+    def _main(self) -> Oid | None:
+        from gitmem.git.transport import remote_ref
+
+        return self._bundle.repository.refs.read(remote_ref(self.remote.name))
+
+    @property
+    def next_try(self) -> str:
+        """The end of the pause after a failure: it doubles with each one in a row."""
+        failed = timestamps.parse(self.last_error_at) if self.failures > 0 else None
+        pause = timedelta(minutes=min(2 ** min(self.failures, 10), _LONGEST))
+        return timestamps.stamp(failed + pause) if failed else ""
+
+    def is_due(self, *, fresh_is_enough: bool = False) -> bool:
+        """Return whether it may be tried now: a person agreed to it, and it did not just fail.
+
+        With `fresh_is_enough` one that was synced a moment ago is left alone too. A clock that was set back stops nothing.
+        """
+        if self.remote.pushes and not self.remote.consent:
+            return False
+        now = self._bundle.world.clock()
+        since, until = timestamps.parse(self.last_error_at), timestamps.parse(self.next_try)
+        if until is None:
+            since = timestamps.parse(self.last_success) if fresh_is_enough else None
+            until = since + _FRESH if since else None
+        return since is None or until is None or now >= until or now < since
+
+    def failed(self, error: str) -> None:
+        """Note a failure: the remote is left alone for a while."""
+        self._note(last_error=error, last_error_at=self._bundle.now(), failures=self.failures + 1)
+
+    def succeeded(self, snapshots: Mapping[str, Oid], on_branch: Oid = "") -> None:
         """Note a success: the remote has these named snapshots, and this commit on this machine's branch."""
         now = self._bundle.now()
-        self._note(name, last_success=now, failures=0, snapshots=dict(snapshots), on_branch=on_branch)
+        self._note(last_success=now, failures=0, snapshots=dict(snapshots), on_branch=on_branch)
 
-    def forget(self, name: str) -> None:
-        """Forget all that is known of a remote."""
-        self._state.remove(SYNC, name)
-
-    def _note(self, name: str, **news: object) -> None:
-        self._state.write_json(SYNC, self.of(name) | news, name)
+    def _note(self, **news: object) -> None:
+        self._bundle.state.write_json(SYNC, self._seen | news, self.remote.name)
 
 
-def _failures(state: Mapping[str, Any]) -> int:
-    found = state.get("failures")
-    return found if isinstance(found, int) else 0
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteStatus:
-    """Status of a remote against this memory, as far as is known without asking it."""
-
-    remote: Remote
-    ahead: int
-    behind: int
-    last_success: str
-    last_error: str
-    last_error_at: str
-    failures: int
-    next_try: str
-
-
-def _on_branch(repository: Repository, state: Mapping[str, Any]) -> Oid | None:
-    """Return what a remote has on this machine's branch, if that is still in the history here."""
-    found = str(state.get("on_branch", ""))
-    return found if _OID.fullmatch(found) and found in repository.store else None
-
-
-def remote_status(bundle: Bundle) -> list[RemoteStatus]:
-    """Each remote, with what was seen of it last."""
-    from gitmem.git.commit_graph import only_in
-    from gitmem.git.git_settings import Remotes
+def forget_remote(bundle: Bundle, name: str) -> None:
+    """Forget what was seen of a remote: where it stood, and which snapshots it had."""
     from gitmem.git.transport import remote_ref
 
-    found = []
-    repository, tip = bundle.repository, bundle.tip
-    for one in Remotes(repository).all():
-        seen, state = repository.refs.read(remote_ref(one.name)), SyncState(bundle).of(one.name)
-        ahead = len(only_in(repository, tip, seen, _on_branch(repository, state)))
-        behind = len(only_in(repository, seen, tip)) if seen else 0
-        success, error, error_at, next_try = (
-            str(state.get(name) or "") for name in ("last_success", "last_error", "last_error_at", "next_try")
-        )
-        failures = _failures(state)
-        next_try = next_try if failures else ""
-        found.append(RemoteStatus(one, ahead, behind, success, error, error_at, failures, next_try))
-    return found
+    refs = bundle.repository.refs
+    seen = refs.read(remote_ref(name))
+    if seen is not None:
+        refs.delete({remote_ref(name): seen})
+    bundle.state.remove(SYNC, name)
 
 
-LONGEST = 60
-"""Minutes between two tries with a remote that keeps failing: the circuit is open meanwhile."""
-FRESH = timedelta(minutes=10)
+def remote_states(bundle: Bundle) -> list[RemoteState]:
+    """Each remote, with what was seen of it last."""
+    from gitmem.git.git_settings import Remotes
 
-
-def pause(failures: int) -> timedelta:
-    """Return how long a remote is left alone after so many failures in a row."""
-    return timedelta(minutes=min(2 ** min(failures, 10), LONGEST)) if failures > 0 else timedelta()
-
-
-def due(bundle: Bundle, remote: Remote, *, fresh_is_enough: bool = False) -> bool:
-    """Return whether a remote may be tried now: somebody agreed to it, and it did not just fail.
-
-    With `fresh_is_enough` one that was synced a moment ago is left alone too.
-    """
-    if remote.pushes and not remote.consent:
-        return False
-    state, now = SyncState(bundle).of(remote.name), bundle.world.clock()
-    failed, succeeded = (
-        timestamps.parse(str(state.get(name, ""))) for name in ("last_error_at", "last_success")
-    )
-    if failed is not None and _failures(state) > 0:
-        return (
-            now - failed >= pause(_failures(state)) or now < failed
-        )  # a clock that was set back stops nothing
-    return not fresh_is_enough or succeeded is None or now - succeeded >= FRESH or now < succeeded
+    return [RemoteState(bundle, remote) for remote in Remotes(bundle.repository).all()]
 
 
 def all_due(bundle: Bundle, *, fresh_is_enough: bool = False) -> list[str]:
     """The names of the remotes that may be tried now."""
-    from gitmem.git.git_settings import Remotes
-
-    remotes = Remotes(bundle.repository).all()
-    return [remote.name for remote in remotes if due(bundle, remote, fresh_is_enough=fresh_is_enough)]
+    return [one.remote.name for one in remote_states(bundle) if one.is_due(fresh_is_enough=fresh_is_enough)]
 
 
 def start_due(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ from gitmem.memory.erase.erased_list import erased_commits
 from gitmem.memory.provenance import note_pulled
 from gitmem.memory.review import after_sync
 from gitmem.memory.sync.named_snapshots import NamedSnapshots
-from gitmem.memory.sync.remote_state import SyncState, branch_of, remote_named, sync_lock
+from gitmem.memory.sync.remote_state import RemoteState, branch_of, remote_named, sync_lock
 from gitmem.notices import Notice
 from gitmem.okf.plain import Printed, brief
 
@@ -113,24 +113,19 @@ class Sync:
         that were never sent go too if they hold it.
         """
         self._bundle = bundle
+        self._repository = bundle.repository
         self._accepts_erasure = accept_erasure
         self._leaves_out = leave_out
         self._erased = erased_commits(bundle.state)
         self._folds = folds
-        self._allow_unrelated = False
         self._takes_branches = True
-        self._repository = bundle.repository
-        self._state = SyncState(bundle)
         self._tell = progress or (lambda _stage: None)
         self._transport: Transport = choose(bundle.world.env, timeout=timeout, prefer=prefer)
         self._branch = branch_of(bundle.config.machine)
-        self._done = Synced("")
         self._main: Oid | None = None
         """Where the remote's `main` stands now."""
         self._there: dict[str, Oid] = {}
         """The named snapshots that the remote has now."""
-        self._erased_branch: Oid = ""
-        """This machine's branch on the remote, where it still has what was erased."""
         self._is_left = False
         """Whether the fold of what is here is left to another machine."""
 
@@ -149,52 +144,60 @@ class Sync:
                 f"You have not allowed sending this memory to {remote.name} yet.",
                 hint=f"Run `{remote.agreeing}`.",
             )
-        with sync_lock(self._bundle.state).hold("sync", wait=wait), self._syncing(remote.name, dry_run):
-            self._allow_unrelated = allow_unrelated
-            try:
-                self._rounds(remote)
-            except GitMemError as error:
+        with sync_lock(self._bundle.state).hold("sync", wait=wait):
+            state = RemoteState(self._bundle, remote)
+            with self._syncing(remote, state.snapshots, dry_run, allow_unrelated):
+                try:
+                    self._rounds()
+                except GitMemError as error:
+                    if not dry_run:
+                        state.failed(f"{error} {error.hint}".strip())
+                    raise
                 if not dry_run:
-                    self._state.failed(remote.name, f"{error} {error.hint}".strip())
-                raise
-            if not dry_run:
-                self._done.waiting = after_sync(self._bundle)
-                on_branch = self._bundle.tip if self._done.branch else ""
-                agreed = NamedSnapshots(self._bundle, remote.name).agreed(self._there)
-                self._state.succeeded(remote.name, agreed, on_branch)
+                    self._done.waiting = after_sync(self._bundle)
+                    on_branch = self._bundle.tip if self._done.branch else ""
+                    state.succeeded(self._named.agreed(self._there), on_branch)
         return self._done
 
     def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
         """Take in a git bundle file, with the same checks as from a remote."""
-        self._allow_unrelated = allow_unrelated
         path = os.path.abspath(path)
         if not os.path.isfile(path):
             raise InvalidContent(f"There is no file {path}.")
-        with self._syncing(path, dry_run), throw_away(self._repository, [self._bundle.tip]) as room_dir:
+        file = Remote(path, path, mode="pull-only")
+        with (
+            self._syncing(file, {}, dry_run, allow_unrelated),
+            throw_away(self._repository, [self._bundle.tip]) as room_dir,
+        ):
             fetched = self._transport.fetch(room_dir, path)
             if fetched.main is None:
                 raise InvalidContent(f"{path} holds no memory: it has no branch main.")
             with room_dir.opened() as room:
-                self._take(room, room_dir, fetched, Remote(path, "", mode="pull-only"))
+                self._take(room, room_dir, fetched)
         return self._done
 
     @contextmanager
-    def _syncing(self, remote: str, dry_run: bool) -> Iterator[None]:
+    def _syncing(
+        self, remote: Remote, seen: Mapping[str, Oid], dry_run: bool, allow_unrelated: bool
+    ) -> Iterator[None]:
         """Begin a result, and complete it."""
         said_before = len(self._bundle.notices)
-        self._done = Synced(remote, dry_run)
+        self._remote = remote
+        self._allow_unrelated = allow_unrelated
+        self._named = NamedSnapshots(self._bundle, remote.name, seen)
+        self._done = Synced(remote.name, dry_run)
         yield
         self._done.tip = self._bundle.tip
         self._done.notices = tuple(self._bundle.notices[said_before:])
 
-    def _rounds(self, remote: Remote) -> None:
+    def _rounds(self) -> None:
         """Pull and push, until the remote has what is here: in `main`, or after some tries on this machine's branch."""
         for attempt in range(1, _TRIES + 1):
             self._is_left, self._done.branch = False, ""
-            fetched = self._pull(remote)
-            if self._done.dry_run or not remote.pushes:
+            fetched = self._pull()
+            if self._done.dry_run or not self._remote.pushes:
                 return
-            if fetched is not None and self._push(remote, fetched):
+            if fetched is not None and self._push(fetched):
                 # A machine that wanted to sync meanwhile was sent away: what it committed goes too.
                 if self._bundle.tip == self._main or attempt == _TRIES:
                     return
@@ -202,13 +205,13 @@ class Sync:
             if self._done.branch and (self._is_left or attempt >= _FOLDS):
                 return
             time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 (jitter, not a secret)
-        raise RemoteError(f"Other machines keep pushing to {remote.name}: try again in a moment.")
+        raise RemoteError(f"Other machines keep pushing to {self._remote.name}: try again in a moment.")
 
     # Pull
 
-    def _pull(self, remote: Remote) -> Fetched | None:
+    def _pull(self) -> Fetched | None:
         """Bring in what a remote has; gives its refs as they are now, None where another machine was faster to fold."""
-        repository = self._repository
+        repository, remote = self._repository, self._remote
         last = repository.refs.read(remote_ref(remote.name))
         haves = [oid for oid in (repository.tip(), last) if oid]
         with throw_away(repository, haves) as room_dir:
@@ -218,66 +221,59 @@ class Sync:
                 if self._erased and remote.pushes:
                     from gitmem.memory.sync.following import carried_over
 
-                    own = self._own(fetched)
-                    if own and not self._erased.keys().isdisjoint(only_in(room, own, self._bundle.tip)):
-                        self._erased_branch = own
                     fetched = carried_over(self._bundle, room_dir, room, fetched, self._branch)
                 self._main, self._there = fetched.main, dict(fetched.snapshots)
                 if self._done.dry_run and remote.pushes:
                     self._done.sent = len(only_in(room, self._bundle.tip, fetched.main))
                 if not remote.pulls:
-                    self._refuse_foreign(remote, room, fetched.main)
+                    self._refuse_foreign(room)
                     return fetched
-                if self._follows_erasure(remote, room, room_dir, last, fetched):
-                    return self._pull(remote)
+                if self._follows_erasure(room, room_dir, last, fetched):
+                    return self._pull()
                 if (
                     fetched.main is not None
                     and not self._knows(room, fetched)
-                    and not self._take(room, room_dir, fetched, remote)
+                    and not self._take(room, room_dir, fetched)
                 ):
                     return None
         if not self._done.dry_run:
-            self._note_main(remote)
+            self._note_main()
         return replace(fetched, main=self._main)
 
-    def _note_main(self, remote: Remote) -> None:
+    def _note_main(self) -> None:
         """Remember where the remote's `main` is."""
-        refs, ref = self._repository.refs, remote_ref(remote.name)
+        refs, ref = self._repository.refs, remote_ref(self._remote.name)
         last = refs.read(ref)
         if self._main is not None and self._main != last:
             refs.set(ref, self._main, expected=last)
-
-    def _own(self, there: Fetched) -> Oid | None:
-        """This machine's branch on the remote."""
-        return there.branches.get(self._branch.removeprefix(MACHINES))
 
     def _knows(self, room: Repository, fetched: Fetched) -> bool:
         """Return whether the remote has nothing that we lack."""
         return (
             fetched.main == self._bundle.tip
-            and not NamedSnapshots(self._bundle, self._done.remote).unknown(fetched.snapshots)
+            and not self._named.unknown(fetched.snapshots)
             and not fetched.unfit
             and not strangers(room, {*fetched.branches.values(), fetched.main}, fetched.main)
         )
 
-    def _take(self, room: Repository, room_dir: ThrowAway, fetched: Fetched, remote: Remote) -> bool:
+    def _take(self, room: Repository, room_dir: ThrowAway, fetched: Fetched) -> bool:
         """Bring in what was fetched, if it is fit to; False where another machine was faster to fold it."""
+        from gitmem.memory.sync.branches import look_at
         from gitmem.memory.sync.fold import arriving, folded
         from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
         from gitmem.memory.sync.keeping import settle
 
-        main, tip, done = fetched.main, self._bundle.tip, self._done
+        main, tip, done, remote = fetched.main, self._bundle.tip, self._done, self._remote
         assert main is not None
         fresh = only_in(room, main, tip) if main != tip else []
         if fresh:
             self._tell(f"checking {len(fresh):,} commits")
         checked = check_incoming(room, main, fresh, tip, erased=self._erased) if fresh else Checked()
-        named = NamedSnapshots(self._bundle, done.remote)
-        new_snapshots = named.unknown(fetched.snapshots)
+        new_snapshots = self._named.unknown(fetched.snapshots)
         check_snapshots(room, main, new_snapshots)
-        branches = self._branches(room, fetched)
+        branches = look_at(room, fetched, [tip], ours=self._branch, erased=self._erased)
         if remote.pushes and not done.dry_run:
-            self._choose(room, main, tip, branches)
+            self._choose(room, main, branches)
         self._say_what_came([checked, *branches.checked], branches.notices)
         theirs = [*([main] if fresh else ()), *branches.tips]
         if done.dry_run:
@@ -301,31 +297,20 @@ class Sync:
             wanted, _ = onto(tip)
             is_merge = wanted not in (tip, main) and fetched.there is None
             # Pushed before it is made here: where another machine was faster, it is not made.
-            if remote.pushes and is_merge and not self._send(remote, fetched, wanted):
+            if remote.pushes and is_merge and not self._send(fetched, wanted):
                 return False
             settled = settle(
-                self._bundle,
-                done.remote,
-                arriving=onto,
-                flagged=checked.flagged,
-                shared=remote.shared,
+                self._bundle, done.remote, arriving=onto, flagged=checked.flagged, shared=remote.shared
             )
             done.held += settled.held
             done.archived += settled.archived
             done.came += settled.came
-        done.snapshots += tuple(named.take(new_snapshots))
+        done.snapshots += tuple(self._named.take(new_snapshots))
         return True
 
-    def _branches(self, room: Repository, fetched: Fetched) -> Branches:
-        """The branches of other machines that are fit to be folded."""
-        from gitmem.memory.sync.branches import Branches, look_at
-
-        if not (fetched.branches or fetched.unfit):
-            return Branches()
-        return look_at(room, fetched, [self._bundle.tip], ours=self._branch, erased=self._erased)
-
-    def _choose(self, room: Repository, main: Oid, tip: Oid, branches: Branches) -> None:
+    def _choose(self, room: Repository, main: Oid, branches: Branches) -> None:
         """Leave the fold to another machine, where many have something to fold: each would do it all."""
+        tip = self._bundle.tip
         ours = bool(only_in(room, tip, main))
         ahead = len(branches.tips) + ours
         must = self._folds or not self._takes_branches or not branches.tips
@@ -344,30 +329,25 @@ class Sync:
         for notice in found:
             self._bundle.report(notice)
 
-    def _refuse_foreign(self, remote: Remote, room: Repository, main: Oid | None) -> None:
+    def _refuse_foreign(self, room: Repository) -> None:
         """Refuse to push over commits that a backup has and this memory does not."""
-        if main is None or is_ancestor(room, main, self._bundle.tip):
+        if self._main is None or is_ancestor(room, self._main, self._bundle.tip):
             return
+        name = self._remote.name
         raise RewrittenRemote(
-            f"The remote {remote.name} holds commits that this memory does not have, and it is push-only. Nothing "
-            "was sent.",
-            hint=f"To take them in, run `gitmem remote add {remote.name} URL` without --push-only and `gitmem sync`; "
+            f"The remote {name} holds commits that this memory does not have, and it is push-only. Nothing was sent.",
+            hint=f"To take them in, run `gitmem remote add {name} URL` without --push-only and `gitmem sync`; "
             "else choose an empty repository for the backup.",
         )
 
     def _follows_erasure(
-        self,
-        remote: Remote,
-        room: Repository,
-        room_dir: ThrowAway,
-        last: Oid | None,
-        fetched: Fetched,
+        self, room: Repository, room_dir: ThrowAway, last: Oid | None, fetched: Fetched
     ) -> bool:
         """Return whether something was erased on the remote, and now here too.
 
         A remote that was emptied or rewritten otherwise never deletes local memory.
         """
-        main = fetched.main
+        main, name = fetched.main, self._remote.name
         if last is None or main == last or (main is not None and is_ancestor(room, last, main)):
             return False
         if main is not None:
@@ -384,34 +364,31 @@ class Sync:
             if receipts:
                 said = "; ".join(map(str, receipts))
                 raise RewrittenRemote(
-                    f"On {remote.name} something was erased for good: {said}. Nothing was changed here.",
-                    hint=f"To erase it here too run `gitmem sync {remote.name} --accept-erasure`.",
+                    f"On {name} something was erased for good: {said}. Nothing was changed here.",
+                    hint=f"To erase it here too run `gitmem sync {name} --accept-erasure`.",
                 )
         what = "was emptied" if main is None else "was rewritten: it does not continue what was there before"
         raise RewrittenRemote(
-            f"The remote {remote.name} {what}. Nothing was changed here.",
-            hint=f"To put this memory there again run `gitmem remote forget {remote.name}` and "
-            f"`gitmem sync {remote.name}`; to leave it alone run `gitmem remote remove {remote.name}`.",
+            f"The remote {name} {what}. Nothing was changed here.",
+            hint=f"To put this memory there again run `gitmem remote forget {name}` and "
+            f"`gitmem sync {name}`; to leave it alone run `gitmem remote remove {name}`.",
         )
 
     # Push
 
-    def _push(self, remote: Remote, fetched: Fetched) -> bool:
+    def _push(self, fetched: Fetched) -> bool:
         """Send what is new; False where `main` does not have it yet."""
-        named = NamedSnapshots(self._bundle, remote.name).to_send(fetched)
-        is_sent = self._send(remote, fetched, None if self._is_left else self._bundle.tip, named)
-        if is_sent and fetched.there is not None:
-            self._delete_erased(remote, fetched, fetched.there)
+        main = None if self._is_left else self._bundle.tip
+        is_sent = self._send(fetched, main, self._named.to_send(fetched))
+        if is_sent and (there := fetched.there) is not None:
+            # Branches that have what was erased go, where `main` has all else that is on them.
+            for name, oid in fetched.branches.items():
+                old, is_own = there.branches[name], MACHINES + name == self._branch
+                if oid != old and not is_own and is_ancestor(self._repository, oid, self._bundle.tip):
+                    self._pushed([], [Update(MACHINES + name, None, old)])
         return is_sent
 
-    def _delete_erased(self, remote: Remote, fetched: Fetched, there: Fetched) -> None:
-        """Delete the branches that have what was erased, where `main` has all else that is on them."""
-        for name, oid in fetched.branches.items():
-            old, is_own = there.branches[name], MACHINES + name == self._branch
-            if oid != old and not is_own and is_ancestor(self._repository, oid, self._bundle.tip):
-                self._pushed(remote, [], [Update(MACHINES + name, None, old)])
-
-    def _send(self, remote: Remote, fetched: Fetched, main: Oid | None, named: Sequence[Update] = ()) -> bool:
+    def _send(self, fetched: Fetched, main: Oid | None, named: Sequence[Update] = ()) -> bool:
         """Move this machine's branch, `main` and snapshots by one push; False where another machine was faster with `main`.
 
         Each ref moves for itself: what is here is on the branch even then. Without `main` it is left to another machine.
@@ -419,67 +396,55 @@ class Sync:
         from gitmem.memory.sync.outgoing import refuse_secrets
 
         there, tip, repository = fetched.there or fetched, self._bundle.tip, self._repository
-        updates = [Update(BRANCH, main, there.main)] if main and main != there.main else []
-        is_news = bool(only_in(repository, tip, fetched.main)) or self._erased_branch
-        own = self._own_branch(remote, there) if is_news else []
-        updates = [*own, *updates, *named]
+        machine = self._branch.removeprefix(MACHINES)
+        old = there.branches.get(machine)
+        is_rewritten = old != fetched.branches.get(machine)  # by an erase here
+        is_ours = (
+            is_rewritten or old is None or (old in repository.store and is_ancestor(repository, old, tip))
+        )
+        own, known = list[Update](), [fetched.main]
+        # Where it is not ours another machine wrote it, which was reported.
+        if is_ours and self._takes_branches and self._remote.pulls:
+            if is_rewritten or only_in(repository, tip, fetched.main):
+                own = [Update(self._branch, tip, old)]
+            known += [] if is_rewritten else [old]
+        updates = [*own, *([Update(BRANCH, main, there.main)] if main and main != there.main else ()), *named]
         if not updates:
             return main is not None
-        known = [fetched.main, *(update.expected for update in own if update.expected != self._erased_branch)]
         fresh = only_in(repository, main or tip, *known)
         refuse_secrets(self._bundle, fresh, [update.new for update in updates if update.new])
-        self._tell(f"sending {len(fresh):,} commits to {remote.name}")
-        moved = self._pushed(remote, own, updates)
+        self._tell(f"sending {len(fresh):,} commits to {self._remote.name}")
+        moved = self._pushed(own, updates)
         is_in_main = main is not None and BRANCH not in moved
         is_on_branch = bool(own) and self._branch not in moved
         if is_on_branch:
-            there.branches[self._branch.removeprefix(MACHINES)] = tip
-            self._erased_branch = ""
+            there.branches[machine] = fetched.branches[machine] = tip
         if is_in_main or is_on_branch:
             self._done.sent += len(only_in(repository, tip, *known))
-        self._done.branch = (
-            self._branch.removeprefix("refs/heads/") if is_on_branch and not is_in_main else ""
-        )
+        self._done.branch = f"in/{machine}" if is_on_branch and not is_in_main else ""
         for update in named:
             if update.new and update.ref not in moved:
                 self._there[update.ref.removeprefix(SNAPSHOTS)] = update.new
         if is_in_main:
             self._main = main
-            self._note_main(remote)
+            self._note_main()
         return is_in_main
 
-    def _own_branch(self, remote: Remote, there: Fetched) -> list[Update]:
-        """The update of this machine's branch; none where it is not ours to move, or the remote takes none."""
-        old, tip, repository = self._own(there), self._bundle.tip, self._repository
-        is_ours = old in (None, self._erased_branch) or (
-            old in repository.store and is_ancestor(repository, old, tip)
-        )  # else another machine wrote it, which was reported
-        return [Update(self._branch, tip, old)] if self._takes_branches and remote.pulls and is_ours else []
-
-    def _pushed(self, remote: Remote, own: list[Update], updates: list[Update]) -> list[str]:
+    def _pushed(self, own: list[Update], updates: list[Update]) -> list[str]:
         """Push; gives the refs that did not move. A remote that takes no branch of a machine gets the rest."""
+        url = self._remote.url
         try:
             with throw_away(self._repository, []) as room:
-                return self._transport.push(room, remote.url, updates)
+                return self._transport.push(room, url, updates)
         except RefusedPush as refused:
             if not own:
                 raise
             with throw_away(self._repository, []) as room:
                 rest = [update for update in updates if update not in own]
-                moved = self._transport.push(room, remote.url, rest) if rest else []
+                moved = self._transport.push(room, url, rest) if rest else []
             self._takes_branches = False
-            self._bundle.report(Notice("branch-refused", remote.name, str(refused)))
+            self._bundle.report(Notice("branch-refused", self._remote.name, str(refused)))
             return [*moved, self._branch]
-
-    # Remotes
-
-    def forget(self, name: str) -> None:
-        """Forget what was seen of a remote: where it stood, and which snapshots it had."""
-        refs = self._repository.refs
-        seen = refs.read(remote_ref(name))
-        if seen is not None:
-            refs.delete({remote_ref(name): seen})
-        self._state.forget(name)
 
 
 def _between(old: Tree, new: Tree) -> list[Change]:

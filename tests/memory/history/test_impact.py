@@ -281,7 +281,7 @@ def test_trace_takes_back_what_is_left(bundle: Memory) -> None:
     found = bundle.trace("ADMIN-77")
     assert found.command == f"gitmem revert {left.id[:12]}"
     assert [one.session for one in found.exposed] == ["reader"]
-    assert [[POISON], [QUOTE]] == [[life.text for life in thing] for thing in found.things]
+    assert [[QUOTE], [POISON]] == [[life.text for life in thing] for thing in found.known]
 
 
 def test_trace_names_the_entry_where_its_commit_brought_more(bundle: Memory) -> None:
@@ -321,7 +321,7 @@ def test_why_tells_the_turn_the_earlier_wordings_and_who_saw_it(bundle: Memory) 
         assert session.context("which Debian is on server A", block="").shown
         session.answered("13.")
     found = bundle.trace("Debian 13")
-    [[was, now]] = [thing for thing in found.things if thing[0].path == "memories/MEMORY.md"]
+    [[was, now]] = [thing for thing in found.known if thing[0].path == "memories/MEMORY.md"]
     assert ("Server A runs Debian 12", "seen in the README") == (was.text, was.came.reason)
     assert (("Our server has Debian 12",), ("We upgraded it yesterday",)) == (was.said, now.said)
     third = next(one for one in found.exposed if one.session == "third")

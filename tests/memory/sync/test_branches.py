@@ -18,7 +18,7 @@ from gitmem.memory.history.log import History
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.fold import MERGE_EMAIL, without_folds
 from gitmem.memory.sync.remote_refs import RemoteRefs
-from gitmem.memory.sync.remote_state import remote_status
+from gitmem.memory.sync.remote_state import remote_states
 from gitmem.memory.sync.server import fold_here, guard, received
 from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.create import create
@@ -93,7 +93,7 @@ def test_one_who_is_beaten_is_on_a_branch(machines: Machines) -> None:
     assert tip == b.tip
     assert ["in/a", "in/b"] == branches(machines)
     assert tip == run_git(machines.hub, "rev-parse", "in/b")
-    [standing] = remote_status(b)
+    [standing] = remote_states(b)
     assert 0 == standing.ahead  # it is there, if not in `main`
     machines.sync(a)
     assert "b knows" in texts(a)

@@ -33,6 +33,7 @@ from gitmem.memory.memory import Memory
 from gitmem.memory.session import Session
 from gitmem.memory.sync.outgoing import write_file
 from gitmem.memory.sync.remote_refs import RemoteRefs
+from gitmem.memory.sync.remote_state import forget_remote
 from gitmem.memory.sync.sync import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
@@ -703,7 +704,7 @@ def test_a_moved_snapshot_is_never_followed(machines: Machines, forgotten: bool)
     run_git(machines.hub, "update-ref", "refs/tags/snapshot/clean", where)
     for _ in range(3):
         if forgotten:
-            Sync(a).forget("origin")
+            forget_remote(a, "origin")
         machines.sync(a)
         assert made.commit == a.snapshots.get("clean").commit
     assert ("clean@origin" if forgotten else "was moved on origin") in a.warnings[-1]

@@ -11,8 +11,9 @@ from gitmem import background
 from gitmem.errors import RemoteError
 from gitmem.git.git_settings import Remote, Remotes
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync import remote_state
+from gitmem.memory.sync.remote_state import RemoteState
 from gitmem.memory.sync.sync import Sync
+from gitmem.okf.timestamps import stamp
 
 from tests.git.support import run_git
 from tests.memory.conftest import Clock
@@ -24,26 +25,30 @@ def test_a_failing_remote_is_backed_off(bundle: Memory, tmp_path: Path, clock: C
     remote = Remote("origin", str(hub), consent=True)
     Remotes(bundle.repository).save(remote)
     syncing = Sync(bundle)
-    assert remote_state.due(bundle, remote)
+
+    def state() -> RemoteState:
+        return RemoteState(bundle, remote)
+
+    assert state().is_due()
     for minutes in (2, 4, 8, 16, 32, 60, 60):
         with pytest.raises(RemoteError):
             syncing.run()
-        assert not remote_state.due(bundle, remote)
+        assert not state().is_due()
         clock.now += timedelta(minutes=minutes - 1)
-        assert not remote_state.due(bundle, remote)
+        assert not state().is_due()
         clock.now += timedelta(minutes=1)
-        assert remote_state.due(bundle, remote)
-    assert syncing._state.of("origin")["next_try"]
+        assert state().is_due()
+    assert stamp(clock.now) == state().next_try
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(hub)], check=True)
     syncing.run()
-    assert remote_state.due(bundle, remote)
-    assert not remote_state.due(bundle, remote, fresh_is_enough=True)
+    assert state().is_due()
+    assert not state().is_due(fresh_is_enough=True)
 
 
 def test_without_consent_nothing_is_due(bundle: Memory) -> None:
     """A remote that nobody agreed to is never synced by itself; one that only gives is."""
-    assert not remote_state.due(bundle, Remote("origin", "/nowhere"))
-    assert remote_state.due(bundle, Remote("team", "/nowhere", "pull-only"))
+    assert not RemoteState(bundle, Remote("origin", "/nowhere")).is_due()
+    assert RemoteState(bundle, Remote("team", "/nowhere", "pull-only")).is_due()
 
 
 def test_a_background_sync_reaches_the_remote(
