@@ -97,7 +97,8 @@ class Place:
 
 
 @pytest.fixture
-def place(ground: Path, tmp_path: Path) -> Iterator[Place]:
+def place(ground: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    monkeypatch.setenv("GITMEM_MACHINE", "b")  # for the hooks, which are processes of their own
     copied(ground, tmp_path / "w")
     made = Place(tmp_path / "w")
     yield made

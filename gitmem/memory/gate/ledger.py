@@ -254,16 +254,16 @@ class Ledger:
             for name in names:
                 notes.setdefault(name, {}).update(remote=remote, waits=True, retracted=True)
 
-    def hide(self, sync: str, remote: str, entries: Iterable[str], others: Iterable[str]) -> None:
+    def hide(self, sync: str, remote: str, entries: Iterable[str], others: Iterable[str], *, by: str) -> None:
         """Hide from agents here what a sync brought: § entries by their hash, others by that of their retraction.
 
-        It is an undo of that sync on this machine alone. `unhide` brings it back.
+        It is an undo of that sync on this machine alone, by an agent or a person. `unhide` brings it back.
         """
         retracted, number = set(others), self._last_hidden(self._notes)[1] + 1
         with self._changing() as notes:
             for name in {*entries, *retracted}:
                 was = notes.get(name, {})
-                hidden = {"sync": sync, "at": self._now(), "number": number, "was": was}
+                hidden = {"sync": sync, "at": self._now(), "number": number, "by": by, "was": was}
                 notes[name] = {"remote": remote, **was, "waits": True, "hidden": hidden}
                 if name in retracted:
                     notes[name]["retracted"] = True
@@ -272,15 +272,15 @@ class Ledger:
         """Return whether an undo of a sync hides it."""
         return "hidden" in self._note(name)
 
-    def last_hidden(self) -> tuple[int, str]:
-        """The moment of the last undo of a sync, and the commit that sync came to; 0 and nothing where none was."""
-        at, _, sync = self._last_hidden(self._notes)
-        return at, sync
+    def last_hidden(self) -> tuple[int, str, str]:
+        """The moment of the last undo of a sync, the commit that sync came to, and by whom; 0 and nothing where none was."""
+        at, _, sync, by = self._last_hidden(self._notes)
+        return at, sync, by
 
-    def _last_hidden(self, notes: _Notes) -> tuple[int, int, str]:
+    def _last_hidden(self, notes: _Notes) -> tuple[int, int, str, str]:
         found = [note["hidden"] for note in notes.values() if isinstance(note.get("hidden"), dict)]
-        known = ((one.get("at"), one.get("number"), one.get("sync")) for one in found)
-        return max((one for one in known if _is_numbered(*one)), default=(0, 0, ""))
+        known = ((one.get("at"), one.get("number"), one.get("sync"), str(one.get("by", ""))) for one in found)
+        return max((one for one in known if _is_numbered(*one[:3])), default=(0, 0, "", ""))
 
     def unhide(self, sync: str) -> None:
         """Show again what an undo of a sync hid."""

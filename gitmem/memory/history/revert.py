@@ -27,7 +27,7 @@ from gitmem.okf.comparison import compare
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import BODY, CONCEPT, Change, Entry, EntryKey, retraction_hash
 from gitmem.okf.files import EntryFile, open_file
-from gitmem.okf.plain import Printed, brief
+from gitmem.okf.plain import Printed, brief, shortened
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -182,7 +182,7 @@ class Undo:
 
     def _take_back(self, change: Undoable, origin: Origin, *, dry_run: bool) -> Reverted:
         if change.moves:
-            return self._hide(change, dry_run=dry_run)
+            return self._hide(change, by=origin.agent, dry_run=dry_run)
         return self.revert(
             change.commits,
             origin=origin,
@@ -192,13 +192,13 @@ class Undo:
             within=_is_known if change.entry.kind in _RECORDING else None,
         )
 
-    def _hide(self, change: Undoable, *, dry_run: bool) -> Reverted:
+    def _hide(self, change: Undoable, *, by: str, dry_run: bool) -> Reverted:
         """Hide on this machine what a sync brought. Nothing is committed, so nothing is sent: others keep it."""
         ledger = self._bundle.part(Ledger)
         brought = {name: one for name, one in self._brought(change).items() if not ledger.is_hidden(name)}
         if brought and not dry_run:
             entries = {name for name, one in brought.items() if one.key.space == "§"}
-            ledger.hide(change.entry.id, change.remote, entries, brought.keys() - entries)
+            ledger.hide(change.entry.id, change.remote, entries, brought.keys() - entries, by=by)
             self._bundle.report(Notice("sync-hidden", change.remote))
         gone = tuple(replace(one, op="remove", old=one.new, new=None) for one in brought.values())
         return Reverted(change.commits, gone, dry_run=dry_run)
@@ -316,9 +316,19 @@ class Undo:
 
         What was learned since stays. A restore or a revert since is a new decision, and ends what can be redone.
         """
-        hidden_at, sync = self._bundle.part(Ledger).last_hidden()
-        for entry in self._in_force():
+        person = self._bundle.world.person
+        hidden_at, sync, by = self._bundle.part(Ledger).last_hidden()
+        taken_back: set[str] = set()
+        for entry in self._bundle.part(History).log():
+            if entry.id in taken_back:  # it takes nothing back itself
+                continue
+            taken_back.update(entry.trailers.get("Reverts", ()))
             if sync and hidden_at >= entry.commit.committer.time:
+                if person and by == person != origin.agent:
+                    raise UsageError(
+                        "A person undid a sync, and an agent does not bring back what a person removed.",
+                        hint="The person runs `gitmem redo`.",
+                    )
                 return self._show_again(sync, dry_run=dry_run)
             if entry.pulled_from:  # another machine's undo is that machine's to take back
                 continue
@@ -331,14 +341,6 @@ class Undo:
             if entry.kind in ("restore", "revert") and not _is(entry, _REDO):
                 break
         raise UnknownRevision("There is no undo to take back.")
-
-    def _in_force(self) -> Iterator[LogEntry]:
-        """Commits that no later one took back, newest first; one that was taken back takes nothing back."""
-        taken_back: set[str] = set()
-        for entry in self._bundle.part(History).log():
-            if entry.commit.oid not in taken_back:
-                taken_back.update(entry.trailers.get("Reverts", ()))
-                yield entry
 
     def _skip_reverted_versions(self, edits: Edits, path: str) -> None:
         """If the restored wording was itself reverted earlier, walk back to the last version that was not."""
@@ -374,21 +376,16 @@ class Undo:
 
     def _keep_pages_in_use(self, edits: Edits, inverse: _Inverse, commits: Sequence[Commit]) -> None:
         """Keep the page of a session that goes on: it came with the session's first commit, and others need it."""
-        pages_out = {path for path, _ in inverse.removed if layout.default_type(path) == layout.SESSION}
-        for path in pages_out:
+        history, reverted = self._bundle.part(History), {commit.oid for commit in commits}
+        for path in {path for path, _ in inverse.removed if layout.default_type(path) == layout.SESSION}:
             page = edits.tip.read(path)
-            if page is None or path in edits or not self._is_in_use(edits, path, page, commits):
+            if page is None or path in edits:
                 continue
-            edits.write(path, page)
-            inverse.removed = [one for one in inverse.removed if one[0] != path]
-
-    def _is_in_use(self, edits: Edits, path: str, page: bytes, commits: Sequence[Commit]) -> bool:
-        if edits.names(path.removesuffix(".md")):
-            return True
-        session = str(Concept.parse(page, path).meta.get("session", ""))
-        reverted = {commit.oid for commit in commits}
-        of_session = self._bundle.part(History).log(LogFilter(session=(session,)))
-        return any(entry.id not in reverted for entry in of_session)
+            session = str(Concept.parse(page, path).meta.get("session", ""))
+            of_session = history.log(LogFilter(session=(session,)))
+            if edits.names(path.removesuffix(".md")) or any(one.id not in reverted for one in of_session):
+                edits.write(path, page)
+                inverse.removed = [one for one in inverse.removed if one[0] != path]
 
     def _mend_log(
         self,
@@ -405,7 +402,7 @@ class Undo:
         if not all(kind_of(commit.message) in _OLD_LINES for commit in commits):
             gone |= {entry.key.id for _, entry in removed if entry.key.space == "event"}
             gone |= {fact_line(entry.key) for _, entry in removed if entry.key.space == "§"}
-        texts = [_on_one_line(entry.text) for _, entry in removed if entry.key.space in ("§", "concept")]
+        texts = [" ".join(entry.text.split()) for _, entry in removed if entry.key.space in ("§", "concept")]
         for commit in commits:
             if kind_of(commit.message) in _OLD_LINES and commit.parents:
                 edits.log(since_pages(self._bundle.repository, commit.parents[0]).lines)
@@ -419,7 +416,10 @@ class Undo:
                 name
                 for name in new.keys() - old.keys()
                 if name.startswith(_OWN_LINES)
-                and (commit.oid not in partly or any(text in _on_one_line(new[name].text) for text in texts))
+                and (
+                    commit.oid not in partly
+                    or any(text in " ".join(new[name].text.split()) for text in texts)
+                )
             }
             if kind_of(commit.message) in _OLD_LINES:
                 edits.log(line for name, line in old.items() if name not in new)
@@ -442,17 +442,16 @@ class _Inverse:
 
         A file that nobody touched since goes back to the byte; in any other, entry by entry.
         """
-        if only is not None:
-            for change in reversed(compare(before, after)):
-                if (change.path, change.key) in only:
-                    self._undo(change)
-            return
         whole = {
             path
             for path in before.keys() | after.keys()
             if self._edits.read(path) == after.get(path) and path.rpartition("/")[2] != layout.INDEX
         }
+        if only is not None:
+            whole.clear()
         for change in reversed(compare(before, after)):
+            if only is not None and (change.path, change.key) not in only:
+                continue
             if change.path in whole and (not change.from_path or change.from_path in whole):
                 if change.new is not None:
                     self.removed.append((change.path, change.new))
@@ -523,7 +522,7 @@ def _why_left(change: Change) -> Notice | None:
     """Return what there is to say about a change that is not taken back; None where nothing of it is left to see."""
     key, old = change.key, change.old
     if key.space == "§":
-        return Notice("kept-wording", change.path, _short(old)) if old else None
+        return Notice("kept-wording", change.path, shortened(old.text, 60)) if old else None
     if key.space in ("meta", "body"):
         return Notice("kept-part", change.path, "its text" if key == BODY else f"`{key.id}`")
     return Notice("kept-rewritten", change.path) if change.new or key.space == "event" else None
@@ -555,10 +554,6 @@ def _is_taken_back(files: Files, file: EntryFile) -> bool:
     return bool(retracted_units(files, file)) or says_retracted(files, file)
 
 
-def _short(entry: Entry) -> str:
-    return entry.text if len(entry.text) <= 60 else entry.text[:59] + "…"
-
-
 def _subject(commits: Sequence[Commit]) -> str:
     """Return what is taken back: of one commit what it did, of more how many, in which sessions."""
     told = commits[0].subject
@@ -567,15 +562,5 @@ def _subject(commits: Sequence[Commit]) -> str:
     if len(commits) == 1:
         return told
     sessions = sorted({name for one in commits for name in trailers_of(one.message).get("Session", ())})
-    few = (
-        f" of session {sessions[0]}"
-        if len(sessions) == 1
-        else f" of {len(sessions)} sessions"
-        if sessions
-        else ""
-    )
-    return f"{len(commits)} commits{few}, the newest {told}"
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
+    few = f" of session {sessions[0]}" if len(sessions) == 1 else f" of {len(sessions)} sessions"
+    return f"{len(commits)} commits{few if sessions else ''}, the newest {told}"

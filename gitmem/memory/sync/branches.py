@@ -25,13 +25,11 @@ _MOST = 1000
 
 @dataclass(slots=True)
 class Branches:
-    """Branches of a remote that can be folded, and notices about the others."""
+    """Branches of a remote that can be folded, and notices about the others, of which nothing may enter."""
 
     tips: list[Oid] = field(default_factory=list)
     checked: list[Checked] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
-    left_out: bool = False
-    """Whether something was fetched that must not enter."""
 
 
 def look_at(
@@ -52,7 +50,6 @@ def look_at(
     assert main is not None
     seen = [main, *known]
     for name, complaint in fetched.unfit.items():
-        found.left_out = True
         found.notices.append(Notice("branch-waits", f"in/{name}", complaint))
     until = time.process_time() + PATIENCE
     ahead = strangers(room, fetched.branches.values(), main) if fetched.branches else set()
@@ -80,7 +77,6 @@ def look_at(
             for flag in checked.flagged:  # a guarded server would refuse `main` with it, for everybody
                 raise RefusedFetch(f"the scanner blocks an entry of {flag.path}: {flag.result.explain()}.")
         except GitMemError as refused:
-            found.left_out = True
             found.notices.append(Notice("branch-waits", f"in/{name}", str(refused)))
             continue
         found.tips.append(oid)

@@ -69,8 +69,11 @@ class NamedSnapshots:
         return ""
 
     def to_send(self, fetched: Fetched) -> list[Update]:
-        """The updates that give a remote what it lacks, and its new names after an erase."""
-        updates = _renamed(fetched)
+        """The updates that give a remote what it lacks; what it has as before an erase moves, or gets a new name."""
+        after, before = fetched.snapshots, (fetched.there or fetched).snapshots
+        moved = {name: oid for name, oid in before.items() if after.get(name) != oid}
+        updates = [Update(SNAPSHOTS + name, after.get(name), oid) for name, oid in moved.items()]
+        updates += [Update(SNAPSHOTS + name, oid, None) for name, oid in after.items() if name not in before]
         for ref, oid in self._refs.under(SNAPSHOTS).items():
             name = ref.removeprefix(SNAPSHOTS)
             # One that was there and is gone was deleted there on purpose; what is there needs no second name.
@@ -85,16 +88,3 @@ class NamedSnapshots:
             name: oid if self._refs.read(SNAPSHOTS + name) == oid else self._seen.get(name, oid)
             for name, oid in there.items()
         }
-
-
-def _renamed(fetched: Fetched) -> list[Update]:
-    """The snapshots that the remote has as they were before an erase: moved, or given their new names."""
-    if fetched.there is None:
-        return []
-    before, after = fetched.there.snapshots, fetched.snapshots
-    moved = [
-        Update(SNAPSHOTS + name, after.get(name), oid)
-        for name, oid in before.items()
-        if after.get(name) != oid
-    ]
-    return moved + [Update(SNAPSHOTS + name, oid, None) for name, oid in after.items() if name not in before]

@@ -282,7 +282,7 @@ class Sync:
                 done.came = tuple(_between(room.tree(tip), room.tree(wanted)))
             done.held = tuple(f"{flag.path}: {flag.result.explain()}" for flag in checked.flagged)
             return True
-        if branches.left_out:
+        if branches.notices:
             from gitmem.memory.sync.following import keep_only
 
             keep_only(room_dir, room, self._repository, {main, *theirs, *new_snapshots.values()})
@@ -393,8 +393,6 @@ class Sync:
 
         Each ref moves for itself: what is here is on the branch even then. Without `main` it is left to another machine.
         """
-        from gitmem.memory.sync.outgoing import refuse_secrets
-
         there, tip, repository = fetched.there or fetched, self._bundle.tip, self._repository
         machine = self._branch.removeprefix(MACHINES)
         old = there.branches.get(machine)
@@ -402,21 +400,17 @@ class Sync:
         is_ours = (
             is_rewritten or old is None or (old in repository.store and is_ancestor(repository, old, tip))
         )
+        is_there = old == tip  # from an earlier round
         own, known = list[Update](), [fetched.main]
         # Where it is not ours another machine wrote it, which was reported.
         if is_ours and self._takes_branches and self._remote.pulls:
-            if is_rewritten or only_in(repository, tip, fetched.main):
+            if is_rewritten or (not is_there and only_in(repository, tip, fetched.main)):
                 own = [Update(self._branch, tip, old)]
             known += [] if is_rewritten else [old]
         updates = [*own, *([Update(BRANCH, main, there.main)] if main and main != there.main else ()), *named]
-        if not updates:
-            return main is not None
-        fresh = only_in(repository, main or tip, *known)
-        refuse_secrets(self._bundle, fresh, [update.new for update in updates if update.new])
-        self._tell(f"sending {len(fresh):,} commits to {self._remote.name}")
-        moved = self._pushed(own, updates)
+        moved = self._sent(own, updates, only_in(repository, main or tip, *known)) if updates else []
         is_in_main = main is not None and BRANCH not in moved
-        is_on_branch = bool(own) and self._branch not in moved
+        is_on_branch = is_there or (bool(own) and self._branch not in moved)
         if is_on_branch:
             there.branches[machine] = fetched.branches[machine] = tip
         if is_in_main or is_on_branch:
@@ -429,6 +423,14 @@ class Sync:
             self._main = main
             self._note_main()
         return is_in_main
+
+    def _sent(self, own: list[Update], updates: list[Update], commits: list[Oid]) -> list[str]:
+        """Push, if there is no secret in these commits; gives the refs that did not move."""
+        from gitmem.memory.sync.outgoing import refuse_secrets
+
+        refuse_secrets(self._bundle, commits, [update.new for update in updates if update.new])
+        self._tell(f"sending {len(commits):,} commits to {self._remote.name}")
+        return self._pushed(own, updates)
 
     def _pushed(self, own: list[Update], updates: list[Update]) -> list[str]:
         """Push; gives the refs that did not move. A remote that takes no branch of a machine gets the rest."""

@@ -29,6 +29,7 @@ from gitmem.git.transport import DulwichTransport, GitTransport, Transport, thro
 from gitmem.memory import review
 from gitmem.memory.curated.contests import contested
 from gitmem.memory.curated.prompt_block import freeze, unconfirmed
+from gitmem.memory.history.revert import Undo
 from gitmem.memory.memory import Memory
 from gitmem.memory.session import Session
 from gitmem.memory.sync.outgoing import write_file
@@ -621,6 +622,12 @@ def test_undo_of_a_sync_hides_what_it_brought_here_alone(machines: Machines) -> 
     assert "more from b" not in freeze(a).text
     assert "more from b" not in str(a.search("more from b").hits)
     assert ["more from b"] == [change.new.text for change in a.redo().changes if change.new]
+    assert set(shown(a)) == {"from a", "more from b"}
+    a.part(Undo).undo(origin=a.origin(agent=a.world.person))
+    with pytest.raises(UsageError, match="a person removed"):
+        a.redo()
+    assert shown(a) == ["from a"]
+    a.part(Undo).redo(origin=a.origin(agent=a.world.person))
     assert set(shown(a)) == {"from a", "more from b"}
 
 
