@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import UnknownRevision
@@ -76,11 +77,18 @@ def blame_of(bundle: Bundle, path: str, *, revision: str = "HEAD", removed: bool
     if not commits:
         raise UnknownRevision(f"No file {path!r} was in this memory then.")
     told: dict[EntryKey, Blamed] = {}
-    versions = _Versions(bundle, path)
+
+    @cache
+    def version(oid: Oid) -> Mapping[EntryKey, Entry]:
+        return open_file(path, bundle.repository.store.blob(oid)).entries
+
+    def at(commit: Oid | None) -> Mapping[EntryKey, Entry]:
+        found = bundle.repository.tree(commit).entry(path)
+        return {} if found is None or found.is_directory else version(found.oid)
+
     for entry in reversed(commits):
-        before = versions.at(entry.commit.parents[0] if entry.commit.parents else None)
-        _step(told, before, versions.at(entry.id), entry)
-    now = versions.at(bundle.resolve(revision))
+        _step(told, at(entry.commit.parents[0] if entry.commit.parents else None), at(entry.id), entry)
+    now = at(bundle.resolve(revision))
     alive = {key: replace(told[key], entry=one, left=None) for key, one in now.items() if key in told}
     gone = {key: story for key, story in told.items() if key not in now} if removed else {}
     provenance = Provenance(bundle.repository)
@@ -94,25 +102,6 @@ def _vouched(story: Blamed, provenance: Provenance, machine: str) -> Blamed:
     is_ours = by.machine == machine
     here = is_ours and provenance.is_by_person(by.commit.oid, kind=by.kind, source=by.source)
     return replace(story, verified_here=here)
-
-
-class _Versions:
-    """The entries of one file at many commits; each version of it is read once."""
-
-    def __init__(self, bundle: Bundle, path: str) -> None:
-        self._bundle = bundle
-        self._path = path
-        self._read: dict[Oid, Mapping[EntryKey, Entry]] = {}
-
-    def at(self, commit: Oid | None) -> Mapping[EntryKey, Entry]:
-        entry = self._bundle.repository.tree(commit).entry(self._path)
-        if entry is None or entry.is_directory:
-            return {}
-        found = self._read.get(entry.oid)
-        if found is None:
-            found = open_file(self._path, self._bundle.repository.store.blob(entry.oid)).entries
-            self._read[entry.oid] = found
-        return found
 
 
 def _step(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.memory.history.log import History, LogEntry
+from gitmem.memory.history.log import History
 from gitmem.memory.origin import LOST
 from gitmem.notices import Notice
 from gitmem.okf import layout
@@ -47,17 +47,13 @@ def _is_removed_by(bundle: Bundle, change: Change, person: str) -> bool:
         return False
     for entry in bundle.part(History).touching(change.path):
         if any(_has(bundle, parent, change) for parent in entry.commit.parents):
-            return not _has(bundle, entry.id, change) and _is_of(entry, person)
+            is_edit = entry.kind == "edit" and not entry.agent and entry.commit.author.name == person
+            is_edit = is_edit and LOST not in entry.subject  # that may be an accident of another program
+            is_theirs = (entry.agent == person or is_edit) and not entry.session
+            return is_theirs and not _has(bundle, entry.id, change)
     return False
 
 
 def _has(bundle: Bundle, commit: Oid, change: Change) -> bool:
     file = open_file(change.path, bundle.repository.tree(commit).read(change.path))
     return change.key in file.units or change.key in file.entries
-
-
-def _is_of(entry: LogEntry, person: str) -> bool:
-    is_edit = entry.kind == "edit" and not entry.agent and entry.commit.author.name == person
-    if is_edit and LOST in entry.subject:  # it may be an accident of another program
-        return False
-    return (entry.agent == person or is_edit) and not entry.session

@@ -133,7 +133,10 @@ class Undo:
             for commit in commits:
                 before, after = self._bundle.part(History).sides(commit)
                 if within is not None:
-                    before, after = _only(before, within), _only(after, within)
+                    before, after = (
+                        {path: data for path, data in side.items() if within(path)}
+                        for side in (before, after)
+                    )
                 inverse.apply(before, after, picks.get(commit.oid))
             self._keep_pages_in_use(edits, inverse, commits)
             self._release_taken_back(edits, origin)
@@ -539,10 +542,6 @@ def _name_here(path: str, entry: Entry) -> str:
 def _is_known(path: str) -> bool:
     """Return whether a file is more than the record: a fact, a decision, and also what was retracted."""
     return path.startswith("retractions/") or not layout.is_record(path)
-
-
-def _only(files: Mapping[str, bytes], within: Callable[[str], bool]) -> dict[str, bytes]:
-    return {path: data for path, data in files.items() if within(path)}
 
 
 def _is(entry: LogEntry, source: str) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, UnrelatedHistories
 from gitmem.git.commit_graph import bases_of_groups, maximal
 from gitmem.git.message import Message, trailers_of
-from gitmem.git.objects import Commit, GitObject, Oid, Person, parse_tree, render_commit
+from gitmem.git.objects import GitObject, Oid, Person, parse_tree, render_commit
 from gitmem.git.repository import Repository
 from gitmem.okf.plain import plain
 
@@ -82,17 +83,13 @@ def without_folds(repository: Repository, entries: Iterable[LogEntry]) -> Iterat
     """
     until = time.process_time() + _PATIENCE
     for entry in entries:
-        if time.process_time() > until or not _is_fold(repository, entry.commit):
+        commit, merge = entry.commit, ""
+        claims = commit.author.email == MERGE_EMAIL and len(commit.parents) >= _TWO
+        if claims and time.process_time() <= until:
+            with suppress(GitMemError):
+                merge = _merged(repository, commit.parents, allow_unrelated=False)[-1].oid
+        if merge != commit.oid:
             yield entry
-
-
-def _is_fold(repository: Repository, commit: Commit) -> bool:
-    if commit.author.email != MERGE_EMAIL or len(commit.parents) < _TWO:
-        return False
-    try:
-        return _merged(repository, commit.parents, allow_unrelated=False)[-1].oid == commit.oid
-    except GitMemError:
-        return False
 
 
 def arriving(

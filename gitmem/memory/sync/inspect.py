@@ -132,7 +132,9 @@ def _check_place(path: str, data: bytes, file: EntryFile) -> None:
         raise RefusedFetch(f"The remote's {path!r} does not name an entry.")
     listed = [entry.extra.get("turns") for entry in file.entries.values() if entry.key.space == "§"]
     for turns in (file.front.get("turns"), *listed):
-        if turns is not None and not _is_list_of_turns(turns):
+        if turns is None:
+            continue
+        if not isinstance(turns, list) or len(turns) > MOST_TURNS or not all(map(is_turn, turns)):
             raise RefusedFetch(
                 f"The remote's {path!r} does not name turns of a conversation in `turns`, or more than {MOST_TURNS}."
             )
@@ -143,15 +145,12 @@ def _check_place(path: str, data: bytes, file: EntryFile) -> None:
         )
 
 
-def _is_list_of_turns(turns: object) -> bool:
-    return isinstance(turns, list) and len(turns) <= MOST_TURNS and all(map(is_turn, turns))
-
-
 def _check_lineage(room: Repository, commits: list[Oid], done: Checked) -> None:
     """An entry replaces one that was there when it came. Any other claim would hide what really replaced it."""
     for path, entry in done.doubtful:
         for oid in reversed(commits):
-            sides = [_section_keys(room, one, path) for one in (oid, *room.store.commit(oid).parents)]
+            trees = map(room.tree, (oid, *room.store.commit(oid).parents))
+            sides = [open_file(path, tree.read(path)).entries for tree in trees]
             if entry.key in sides[0] and not any(entry.key in side for side in sides[1:]):
                 if not any(EntryKey("§", entry.replaces) in side for side in sides[1:]):
                     reason = "says that it replaces an entry that was not there"
@@ -160,10 +159,6 @@ def _check_lineage(room: Repository, commits: list[Oid], done: Checked) -> None:
                     )
                     done.flagged.append(Flagged(path, entry, Result(Verdict.HOLD, (finding,))))
                 break
-
-
-def _section_keys(room: Repository, commit: Oid, path: str) -> set[EntryKey]:
-    return set(open_file(path, room.tree(commit).read(path)).entries)
 
 
 def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -> None:

@@ -99,21 +99,17 @@ def _main(repository: Repository, old: Oid, new: Oid, *, is_erasure: bool) -> li
         return ["main cannot be deleted: the memory of all who sync with this remote is there."]
     known = None if old == _NOTHING else old
     if known is not None and not is_erasure and not is_ancestor(repository, known, new):
-        hint = _after_an_erase(repository, new)
+        receipts = receipts_in(repository.tree(new).read(layout.CONFIG_ERASED))
+        hint = (
+            " If something was erased, the administrator of this server allows that by `git config gitmem.erasure "
+            f"{receipts[-1].id}` in the repository."
+            if receipts
+            else ""
+        )
         return [f"main cannot be rewritten: sync first, then push.{hint}"]
     if layout.CONFIG_AGENT not in repository.tree(new):
         return [f"This is not a bundle: it has no {layout.CONFIG_AGENT}."]
     return _unfit(repository, known, new)
-
-
-def _after_an_erase(repository: Repository, new: Oid) -> str:
-    receipts = receipts_in(repository.tree(new).read(layout.CONFIG_ERASED))
-    if not receipts:
-        return ""
-    return (
-        f" If something was erased, the administrator of this server allows that by `git config gitmem.erasure "
-        f"{receipts[-1].id}` in the repository."
-    )
 
 
 def _branch(repository: Repository, main: Oid | None, old: Oid, new: Oid, erased: set[Oid]) -> list[str]:
