@@ -70,6 +70,15 @@ def test_why_names_a_session_by_its_title(mem: Cli) -> None:
     assert "source: the boss" in out
 
 
+@pytest.mark.parametrize("option", [[], ["--sessions"]])
+def test_why_lists_what_follows_though_nobody_saw_it(mem: Cli, option: list[str]) -> None:
+    mem("remember", "The gate code is 4712")
+    mem("remember", "4712 opens the bike shed too", "--derived-from", "HEAD")
+    lines = mem("why", "gate code", *option).out.splitlines()
+    told = lines.index("No other session saw it; this follows from it:")
+    assert "4712 opens the bike shed too" in lines[told + 1]
+
+
 def test_what_was_said_once_is_listed_once(mem: Cli) -> None:
     """Also after a revert of its session and an undo of that; a revert of several commits is told in words."""
     mem("session", "start", "s-4711", "--title", "Invoices of ACME")

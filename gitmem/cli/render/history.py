@@ -293,21 +293,23 @@ def _spoken(text: str, wanted: str) -> str:
 
 
 def _tell_impact(app: App, found: Traced, *, sessions: bool) -> None:
+    own = {(life.came.id, (life.path, life.key)) for life in found.lives}  # listed above
+    below = {one.session for one in found.exposed} if sessions else set()
+    derived = [
+        one for one in found.derived if one.session not in below and (one.entry.id, one.place) not in own
+    ]
+    most = len(derived) if sessions else _PLACES
     if found.exposed:
         wrote = sum(bool(one.wrote) for one in found.exposed)
         more = "" if sessions else " (--sessions)"
         saw = count(len(found.exposed), "later session")
         app.out.block(f"{saw} saw it; {wrote} of them wrote something because of it{more}", indent="  ")
     else:
-        app.out.line("No other session saw it.")
-    if not sessions:
-        own = {(life.came.id, (life.path, life.key)) for life in found.lives}  # listed above
-        derived = [one for one in found.derived if (one.entry.id, one.place) not in own]
-        for one in derived[:_PLACES]:
-            app.out.block("  ", derived_line(one), indent=_MARGIN)
-        _tell_more(app, "  ", derived[_PLACES:], "more follows from it", "more follow from it", "--sessions")
-        return
-    for exposed in found.exposed:
+        app.out.line("No other session saw it" + ("; this follows from it:" if derived else "."))
+    for one in derived[:most]:
+        app.out.block("  ", derived_line(one), indent=_MARGIN)
+    _tell_more(app, "  ", derived[most:], "more follows from it", "more follow from it", "--sessions")
+    for exposed in found.exposed if sessions else ():
         how = "" if exposed.in_prompt else " (by recall only)"
         app.out.block("  ", app.session(exposed.session, whole=True), dim(how))
         for question in exposed.recalled_for:

@@ -38,7 +38,7 @@ def test_a_failing_remote_is_backed_off(bundle: Memory, tmp_path: Path, clock: C
         assert not state().is_due()
         clock.now += timedelta(minutes=1)
         assert state().is_due()
-    assert stamp(clock.now) == state().next_try
+    assert "" < state().next_try <= stamp(clock.now)
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(hub)], check=True)
     syncing.run()
     assert state().is_due()
