@@ -86,7 +86,9 @@ def import_(app: App, form: str, where: str, since: str, sessions: bool, dry_run
     """
     if form not in _IMPORTS:
         form, where = _guessed(app, form, where), form
-    place = app.world.path(where or _usual(app, form))
+    if not where and form not in ("hermes", "holographic"):
+        raise UsageError(f"Say where it is: `gitmem import {form} PATH`.")
+    place = app.world.path(where or app.world.hermes_home)
     bundle = app.bundle if dry_run else app.whole_bundle
     if not dry_run and not yes and sys.stdin.isatty() and not app.out.is_json:
         app.tell(bundle.bring_in(form, place, since=since, sessions=sessions, dry_run=True))
@@ -115,12 +117,6 @@ def _guessed(app: App, path: str, more: str) -> str:
     if os.path.isdir(full):
         return "okf" if holds_files(full) else "markdown"
     return _form_of(path, beside="markdown")
-
-
-def _usual(app: App, form: str) -> str:
-    if form in ("hermes", "holographic"):
-        return app.world.hermes_home
-    raise UsageError(f"Say where it is: `gitmem import {form} PATH`.")
 
 
 # --- erase -----------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from gitmem.cli import ReaderGone
 from gitmem.cli.app import App
 from gitmem.cli.terminal import complain, to_json
 from gitmem.errors import GitMemError
+from gitmem.version import __version__
 
 if TYPE_CHECKING:
     from gitmem.world import World
@@ -178,7 +179,8 @@ class LazyGroup(click.Group):
                 ctx.exit()
             args = [*args[1:], "--help"]
         if args == ["version"]:
-            _version(ctx, cli.params[0], True)
+            click.echo(f"gitmem {__version__}")
+            ctx.exit()
         for typed in (" ".join(args[:2]), args[0] if args else ""):
             if typed in RENAMED and typed not in COMMANDS:
                 raise click.UsageError(
@@ -193,23 +195,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        from gitmem.version import __version__
-
-        click.echo(f"gitmem {__version__}")
-        ctx.exit()
-
-
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("-C", "bundle", metavar="MEMORY", help="The memory to work on.")
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
-)
+@click.version_option(__version__, message="gitmem %(version)s", help="Print the version.")
 @click.pass_context
 def cli(ctx: click.Context, bundle: str | None) -> None:
     """An AI agent's memory in git: read it, diff it, undo it.
@@ -222,14 +214,12 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
     app = ctx.obj
     assert isinstance(app, App)
     app.chosen, app.command = bundle or "", ctx.invoked_subcommand or "status"
-    if ctx.invoked_subcommand is not None:
-        return
-    if not (bundle or app.is_in_a_memory()):
+    if ctx.invoked_subcommand is None and not (bundle or app.is_in_a_memory()):
         click.echo(NO_MEMORY, nl=False)
-        return
-    from gitmem.cli.setup import show_status
+    elif ctx.invoked_subcommand is None:
+        from gitmem.cli.setup import status
 
-    show_status(app)
+        ctx.invoke(status)
 
 
 def _fail(app: App, argv: Sequence[str], code: int, error: str, hint: str = "") -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -154,7 +154,7 @@ _MOST = 200
 class Offered(click.types.StringParamType):
     """Any text; a shell offers what is in the memory. Only names are read, no file is."""
 
-    def __init__(self, *sources: str) -> None:
+    def __init__(self, sources: Collection[str]) -> None:
         self._sources = sources
 
     def shell_complete(
@@ -163,11 +163,17 @@ class Offered(click.types.StringParamType):
         param: click.Parameter,  # noqa: ARG002 (click's)
         incomplete: str,
     ) -> list[CompletionItem]:
-        bundle = _memory(ctx)
-        if bundle is None:
+        from gitmem.errors import GitMemError
+        from gitmem.memory.opening import find_root, open_bundle
+
+        root = ctx.find_root()
+        world = (root.find_object(App) or App(None)).world
+        try:
+            bundle = open_bundle(world, find_root(world, root.params.get("bundle") or ""), "as is")
+        except (GitMemError, OSError):
             return []
-        names = (name for source in self._sources for name in _named(bundle, source))
-        return [CompletionItem(name) for name in sorted({*names}) if name.startswith(incomplete)][:_MOST]
+        names = sorted({name for source in self._sources for name in _named(bundle, source)})
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)][:_MOST]
 
 
 def offer(command: click.Command, path: str) -> None:
@@ -176,59 +182,53 @@ def offer(command: click.Command, path: str) -> None:
         for name, inner in command.commands.items():
             offer(inner, f"{path} {name}")
     for param in command.params:
-        sources = TAKEN.get(f"{path} {param.name}") or TAKEN.get(param.name or "")
+        names = {param.name, f"{path} {param.name}"}
+        sources = [source for source, taken in TAKEN.items() if names & {*taken.split(", ")}]
         if sources and isinstance(param.type, click.types.StringParamType):
-            param.type = Offered(*sources.split())
+            param.type = Offered(sources)
 
 
-def _memory(ctx: click.Context) -> Memory | None:
-    from gitmem.errors import GitMemError
-    from gitmem.memory.opening import find_root, open_bundle
-
-    root = ctx.find_root()
-    world = (root.find_object(App) or App(None)).world
-    try:
-        return open_bundle(world, find_root(world, root.params.get("bundle") or ""), "as is")
-    except (GitMemError, OSError):
-        return None
+TAKEN = {
+    "kinds": "kind",
+    "machines": "machine",
+    "paths": "path, edit file, show what",
+    "pending": "review item",
+    "plans": "plan step name, plan complete name",
+    "remotes": "sync name, remote remove name, remote forget name",
+    "revisions": "as_of, revision, revisions, diff old, diff new, show what",
+    "sessions": "session, session_id, parent, show what",
+    "settings": "config key",
+    "snapshots": "snapshot name",
+    "types": "type",
+}
+"""Names of one kind that there are, and what takes them: a parameter, or one of a command."""
 
 
 def _named(bundle: Memory, source: str) -> Iterable[str]:
-    """Names of one kind that there are."""
+    from gitmem.config import settings
+    from gitmem.git.git_settings import Remotes
+    from gitmem.git.message import KINDS
+    from gitmem.memory.review import unconfirmed, waiting
     from gitmem.okf import layout
 
-    match source:
-        case "kinds":
-            from gitmem.git.message import KINDS
-
-            return KINDS
-        case "machines":
-            return (bundle.config.machine, *bundle.tree().names("memories/machines"))
-        case "paths":
-            return _paths(bundle)
-        case "pending":
-            from gitmem.memory.review import unconfirmed, waiting
-
-            return (item.id for item in (*waiting(bundle), *unconfirmed(bundle)))
-        case "plans":
-            return (plan.name for plan in bundle.plans.all())
-        case "remotes":
-            from gitmem.git.git_settings import Remotes
-
-            return (one.name for one in Remotes(bundle.repository).all())
-        case "revisions":
-            sessions = (f"session:{one}" for one in _named(bundle, "sessions"))
-            return ("HEAD", "yesterday", "today", *_named(bundle, "snapshots"), *sessions)
-        case "sessions":
-            return map(layout.session_name, layout.session_pages(bundle.tree()))
-        case "settings":
-            from gitmem.config import settings
-
-            return (row.key for row in settings())
-        case "snapshots":
-            return (one.name for one in bundle.snapshots.all(automatic=True))
-        case _:
-            return layout.TYPES
+    found: dict[str, Callable[[], Iterable[str]]] = {
+        "kinds": lambda: KINDS,
+        "machines": lambda: (bundle.config.machine, *bundle.tree().names("memories/machines")),
+        "paths": lambda: _paths(bundle),
+        "pending": lambda: (item.id for item in (*waiting(bundle), *unconfirmed(bundle))),
+        "plans": lambda: (plan.name for plan in bundle.plans.all()),
+        "remotes": lambda: (one.name for one in Remotes(bundle.repository).all()),
+        "revisions": lambda: (
+            *("HEAD", "yesterday", "today"),
+            *_named(bundle, "snapshots"),
+            *(f"session:{one}" for one in _named(bundle, "sessions")),
+        ),
+        "sessions": lambda: map(layout.session_name, layout.session_pages(bundle.tree())),
+        "settings": lambda: (row.key for row in settings()),
+        "snapshots": lambda: (one.name for one in bundle.snapshots.all(automatic=True)),
+        "types": lambda: layout.TYPES,
+    }
+    return found[source]()
 
 
 def _paths(bundle: Memory) -> Iterable[str]:
@@ -240,30 +240,3 @@ def _paths(bundle: Memory) -> Iterable[str]:
             parts = path.split("/")
             yield from ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
             yield path
-
-
-TAKEN = {
-    "session": "sessions",
-    "session_id": "sessions",
-    "parent": "sessions",
-    "path": "paths",
-    "as_of": "revisions",
-    "machine": "machines",
-    "kind": "kinds",
-    "type": "types",
-    "revision": "revisions",
-    "revisions": "revisions",
-    "diff old": "revisions",
-    "diff new": "revisions",
-    "show what": "sessions revisions paths",
-    "edit file": "paths",
-    "snapshot name": "snapshots",
-    "sync name": "remotes",
-    "remote remove name": "remotes",
-    "remote forget name": "remotes",
-    "plan step name": "plans",
-    "plan complete name": "plans",
-    "review item": "pending",
-    "config key": "settings",
-}
-"""Sources of what a parameter takes, by its name, or by the command and its name."""

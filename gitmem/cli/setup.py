@@ -110,11 +110,6 @@ def status(app: App, verbose: bool) -> None:
 
     In a memory, `gitmem` alone does the same.
     """
-    show_status(app, verbose=verbose)
-
-
-def show_status(app: App, *, verbose: bool = False) -> None:
-    """Print the state of the memory."""
     from gitmem.memory.status import status_of
 
     app.show(status_of(app.bundle), verbose=verbose)

@@ -13,7 +13,6 @@ from gitmem.git.git_settings import Remotes
 from gitmem.git.housekeeping import Weight, last_time
 from gitmem.git.message import trailers_of
 from gitmem.memory.bundle import format_of
-from gitmem.memory.capture.recovery import pending_count
 from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.history.story import LastSession, last_session
 from gitmem.memory.origin import LOST
@@ -129,13 +128,22 @@ def status_of(memory: Memory) -> Status:
         Weight.of(memory.repository),
         tuple(_usage(memory)),
         last_session(memory),
-        pending_count(memory.journal_dir),
+        _not_committed(memory),
         tuple(_remotes(memory)),
         (*items, *unconfirmed(memory)),
         last_time(memory.repository),
         tuple(_edits(memory, edits, items)),
         tuple(problems),
     )
+
+
+def _not_committed(memory: Memory) -> int:
+    """Count the events in journals; what reads them is imported only where there are some."""
+    if not memory.has_journals:
+        return 0
+    from gitmem.memory.capture.recovery import pending_count
+
+    return pending_count(memory.journal_dir)
 
 
 def _usage(memory: Memory) -> Iterator[StoreUsage]:

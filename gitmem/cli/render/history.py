@@ -122,10 +122,10 @@ def subject_in_words(subject: str) -> str:
     return f"{_PAST[verb]} {rest}" if kind == "memory" and verb in _PAST else subject
 
 
-def who(entry: LogEntry) -> str:
+def who(entry: LogEntry, word: str = "via") -> str:
     """The agent or person, and the machine; with its remote where the commit is from elsewhere."""
     machine = f" on {entry.machine}" if entry.machine else ""
-    return (entry.agent or entry.commit.author.name) + machine + claim(entry, "via")
+    return (entry.agent or entry.commit.author.name) + machine + claim(entry, word)
 
 
 def claim(entry: LogEntry, word: str = "according to") -> str:
@@ -193,9 +193,7 @@ def _event(app: App, verb: str, entry: LogEntry) -> str:
 
 def _by(app: App, entry: LogEntry) -> str:
     session = f" in {app.session(entry.session, whole=True)}" if entry.session else ""
-    machine = f" on {entry.machine}" if entry.machine else ""
-    by = entry.agent or entry.commit.author.name
-    return f"{session} by {by}{machine}{claim(entry)} ({entry.id[:8]})"
+    return f"{session} by {who(entry, 'according to')} ({entry.id[:8]})"
 
 
 # Trace
