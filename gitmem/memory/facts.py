@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.memory.curated.conflicts import near
-from gitmem.memory.curated.contests import contested
+from gitmem.memory.curated.conflicts import contested, near
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.ledger import Ledger
 from gitmem.memory.gate.marks import is_unconfirmed, source_in

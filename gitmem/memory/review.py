@@ -19,7 +19,7 @@ from gitmem.errors import GitMemError, InvalidContent, StoreRefusal, UnknownRevi
 from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.archive import archive_store
-from gitmem.memory.curated.contests import Contest, contested
+from gitmem.memory.curated.conflicts import Contest, contested
 from gitmem.memory.curated.store import TARGETS, CuratedStore
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, Held, redacted

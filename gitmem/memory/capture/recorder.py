@@ -71,11 +71,9 @@ def record(
         info = sessions.get(session) or SessionInfo(session, started=batch[0].at)
         home = ensure_session(edits, info, batch[0].at)
         parts = _Parts(edits, home, session, writer)
-        for event in batch:
-            if not (parts.has(event) or retracted(event.key)):
-                done[event.kind] += 1
-                parts.append(_archived(edits, event, info, parts))
-        parts.write()
+        fresh = [event for event in batch if not (parts.has(event) or retracted(event.key))]
+        done.update(event.kind for event in fresh)
+        parts.write([_archived(edits, event, info, parts) for event in fresh])
     return done
 
 
@@ -129,8 +127,6 @@ class _Parts:
         if self._number and self._file is None:
             self._number = self._free_number()
         self._size = self._file.size if self._file else 0
-        self._fresh: list[Event] = []
-        self._seen: list[Event] = list(self._file.events) if self._file else []
 
     def _path(self, number: int) -> str:
         return f"{self._home}/{self._writer}-{number:04d}.md"
@@ -159,13 +155,11 @@ class _Parts:
     @cached_property
     def _last(self) -> int:
         """The highest number in the last part that has events; a writer's events come in order."""
-        numbers = [_sequence(event.id) for event in self._seen]
-        for number in range(self._number - 1, 0, -1):
-            if numbers:
-                break
-            part = self._read(self._path(number))
-            numbers = [_sequence(event.id) for event in part.events] if part else []
-        return max(numbers, default=0)
+        for number in range(self._number, 0, -1):
+            part = self._file if number == self._number else self._read(self._path(number))
+            if part is not None and part.events:
+                return max(_sequence(event.id) for event in part.events)
+        return 0
 
     def has(self, event: Event) -> bool:
         """Return whether the event is here already.
@@ -185,19 +179,16 @@ class _Parts:
             self._edits.write_concept(path, part.concept)
             if path == self._path(self._number):
                 self._file = part
-        self._seen = [event for event in self._seen if event.id != event_id]
 
     def beside(self, event: Event, name: str) -> str:
         """Return where a text goes that is too long for a part."""
         return f"{self._home}/{self._writer}-{_sequence(event.id):06d}.{paths.slug(name)}.txt"
 
-    def append(self, event: Event) -> None:
-        self._fresh.append(event)
-
-    def write(self) -> None:
+    def write(self, events: Iterable[Event]) -> None:
         batch: list[Event] = []
-        for event in self._fresh:
-            length = sum(map(_written_length, event.fields.values())) + 150
+        for event in events:
+            # About as many bytes as it takes in a part, where each line stands behind `> `.
+            length = sum(len(text.encode()) + 2 * text.count("\n") for text in event.fields.values()) + 150
             if self._size + length > PART_LIMIT and (batch or self._size > 400):
                 self._write(batch)
                 batch = []
@@ -215,11 +206,6 @@ class _Parts:
         path = self._path(self._number)
         self._edits.write_concept(path, self._file.concept)
         self._size = max(self._size, len(self._edits.read(path) or b""))
-
-
-def _written_length(text: str) -> int:
-    """About how many bytes a field's text takes in a part, where each line stands behind `> `."""
-    return (len(text) if text.isascii() else len(text.encode())) + 2 * text.count("\n")
 
 
 def _sequence(event_id: str) -> int:

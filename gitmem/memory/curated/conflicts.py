@@ -1,12 +1,21 @@
-"""Entries that a new fact may repeat or contradict: of the same subject, in nearly the same words."""
+"""Entries that contradict one another: live ones that replace the same one, and a new fact and those of its subject.
+
+Contests are derived from the entries, and stored nowhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from gitmem.okf.entries import Entry
+from gitmem.okf.files import open_file
 from gitmem.text.words import STOP, WORD, fold, roots
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
 
 _ALIKE = 0.5
 """The share of all their words that two texts have in common, from which on they are about one subject."""
@@ -69,3 +78,35 @@ def _same(one: Sequence[str], other: Sequence[str]) -> list[str]:
     """The words that two sequences begin with."""
     pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return [word for word, _ in pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Entries of one file that all replace the entry with the hash `replaced`, oldest first."""
+
+    path: str
+    replaced: str
+    entries: tuple[Entry, ...]
+
+
+def contested(bundle: Bundle) -> list[Contest]:
+    """Every contest in the curated files."""
+    tree = bundle.tree()
+    found = []
+    for path, entry in tree.files("memories"):
+        rivals: dict[str, list[Entry]] = {}
+        for one in open_file(path, tree.read_entry(entry)).entries.values():
+            if one.key.space == "§" and one.replaces:
+                rivals.setdefault(one.replaces, []).append(one)
+        found += [Contest(path, was, tuple(group)) for was, group in rivals.items() if len(group) > 1]
+    return found
+
+
+def uncontested(entries: Sequence[Entry]) -> list[Entry]:
+    """Of entries that replace the same one, on two machines say, the newer."""
+    newest: dict[str, Entry] = {}
+    for entry in entries:
+        rival = newest.get(entry.replaces)
+        if entry.replaces and (rival is None or (rival.at, rival.key) < (entry.at, entry.key)):
+            newest[entry.replaces] = entry
+    return [entry for entry in entries if not entry.replaces or newest[entry.replaces] is entry]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.memory.curated.contests import uncontested
+from gitmem.memory.curated.conflicts import uncontested
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.gate.ledger import Ledger

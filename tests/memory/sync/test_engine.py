@@ -27,7 +27,7 @@ from gitmem.errors import (
 from gitmem.git.git_settings import Remote, Remotes
 from gitmem.git.transport import DulwichTransport, GitTransport, Transport, throw_away
 from gitmem.memory import review
-from gitmem.memory.curated.contests import contested
+from gitmem.memory.curated.conflicts import contested
 from gitmem.memory.curated.prompt_block import freeze, unconfirmed
 from gitmem.memory.history.revert import Undo
 from gitmem.memory.memory import Memory
