@@ -77,7 +77,8 @@ class Session:
         self._bundle = bundle
         self._about = session if isinstance(session, SessionInfo) else None
         self._has_page = self._about is None
-        self._named = session if isinstance(session, str) else session.id
+        self.id = session if isinstance(session, str) else session.id
+        """Empty until it has begun, where none was given."""
         if reader is not None:  # the reader is who talks, unless the host says more
             known = {**asdict(reader), **known}  # type: ignore[typeddict-item]
         self._known = known
@@ -93,8 +94,8 @@ class Session:
         self._once: dict[tuple[str, str], str] = {}
         self._is_dirty = self._is_resumed = False
         self._note = 0
-        self._turns: list[OpenTurn] = []
-        """Those that have begun and were not reported yet, the oldest first."""
+        self.turns: list[OpenTurn] = []
+        """The turns that have begun and were not reported yet, the oldest first."""
         self._recorded: list[tuple[str, str]] = []
         """The turns on record, the oldest first, each with the hash of what the user said."""
         self._is_rewound = False
@@ -110,7 +111,7 @@ class Session:
         """The key for the tokens of previews: a model cannot guess one."""
 
     def __repr__(self) -> str:
-        return f"<Session {self._named or 'new'}: {'open' if self.is_open else 'not open'}>"
+        return f"<Session {self.id or 'new'}: {'open' if self.is_open else 'not open'}>"
 
     # Beginning and ending
 
@@ -119,8 +120,8 @@ class Session:
         if self._about is not None:
             return self
         sessions = self._bundle.part(Sessions)
-        self._about = info = sessions.start(self._named, keep_open=False, **self._known)
-        self._named, self._known = info.id, {}
+        self._about = info = sessions.start(self.id, keep_open=False, **self._known)
+        self.id, self._known = info.id, {}
         self._open_buffer(info)
         try:
             sessions.snapshot()
@@ -139,15 +140,15 @@ class Session:
         if messages:
             self._bundle.part(SessionEvidence).messages(self.id, messages)
             self.compressor.finish(messages)
-        if not (self._has_page or self.waits or self._turns or find_page(self._bundle.tree(), self.id)):
+        if not (self._has_page or self.waits or self.turns or find_page(self._bundle.tree(), self.id)):
             self._bundle.part(Sessions).drop_notes(self.id)  # it left nothing
             self.leave()
             return
         # A memory that was closed first has flushed the buffer.
         waiting = self._buffer if self._buffer is not None and self._buffer.is_open else None
         # A host may report its last turn after the end. Where it does not, the next start records what the user said.
-        unreported = [] if self._has_page else [one for one in self._turns if one.user]
-        self._end_turns([one for one in self._turns if one not in unreported])
+        unreported = [] if self._has_page else [one for one in self.turns if one.user]
+        self._end_turns([one for one in self.turns if one not in unreported])
         self._judge_again()
         if self.waits:
             self.resume()
@@ -194,20 +195,13 @@ class Session:
         await in_thread(self._leave)
 
     @property
-    def id(self) -> str:
-        """Its id; empty until it has begun, where none was given."""
-        return self._named
-
-    @property
     def is_open(self) -> bool:
         return self._about is not None
 
     @property
     def about(self) -> SessionInfo:
         if self._about is None:
-            raise UsageError(
-                f"The session {self._named!r} is not open: enter it by `with`, or call its start()."
-            )
+            raise UsageError(f"The session {self.id!r} is not open: enter it by `with`, or call its start().")
         return self._about
 
     @property
@@ -221,7 +215,7 @@ class Session:
         self._buffer = HotMemoryBuffer(self._bundle, about)
         self._note = self._buffer.note("open", {})
         self._compressor = None
-        self._turns = []  # those of an earlier journal are in it, for the next start
+        self.turns = []  # those of an earlier journal are in it, for the next start
         return self._buffer
 
     @property
@@ -257,7 +251,7 @@ class Session:
         self, kind: str, fields: Mapping[str, object], *, heard: bool = False, turn: str = "", call: str = ""
     ) -> str:
         # What a decision repeats of its turn is known when the turn is over.
-        waits, turn = bool(self._turns) and kind == "decision", turn or self.turn
+        waits, turn = bool(self.turns) and kind == "decision", turn or self.turn
         if kind == "turn":
             said = entry_hash(clean(fields.get("user")))
             self.buffer.turns[said] = turn
@@ -290,26 +284,21 @@ class Session:
         words = transcripts_of(self._bundle.config).of_the_user(said)
         note = self.buffer.note("turn", {"user": words, "turn": turn})
         self.buffer.turns[entry_hash(said)] = turn
-        self._turns = [*self._turns, OpenTurn(turn, said, note, self._bundle.now())]
+        self.turns = [*self.turns, OpenTurn(turn, said, note, self._bundle.now())]
         return turn
-
-    @property
-    def turns(self) -> Sequence[OpenTurn]:
-        """The turns that have begun and were not reported yet, the oldest first."""
-        return tuple(self._turns)
 
     @property
     def turn(self) -> str:
         """The id of the turn under way; where none was announced, one begins here."""
-        if self._turns:
-            return self._turns[-1].id
+        if self.turns:
+            return self.turns[-1].id
         self._unannounced = self._unannounced or _new_turn()
         return self._unannounced
 
     def _turn_of(self, text: str) -> str:
         """Return the turn that a text belongs to: the one under way, or the recorded one that says most of it."""
         turn, said = self._last
-        return turn if turn and not self._turns and cover(text, said) >= _MOST_OF_IT else self.turn
+        return turn if turn and not self.turns and cover(text, said) >= _MOST_OF_IT else self.turn
 
     def call_begins(self) -> None:
         """A client that knows no turns called a tool: what it writes belongs to this call alone."""
@@ -323,12 +312,12 @@ class Session:
         (of a skill a host reports only a part) are those of the oldest.
         """
         said = clean(user)
-        return next((one for one in self._turns if one.user == said), self._turns[0] if self._turns else None)
+        return next((one for one in self.turns if one.user == said), self.turns[0] if self.turns else None)
 
     def _reported(self, user: str, recorded: Collection[str]) -> None:
         """A turn is on record: it and those before it are over."""
         meant, self._unannounced = self._meant(user), ""
-        self._end_turns(self._turns[: self._turns.index(meant) + 1] if meant else (), recorded)
+        self._end_turns(self.turns[: self.turns.index(meant) + 1] if meant else (), recorded)
 
     def _end_turns(self, over: Sequence[OpenTurn], recorded: Collection[str] = ()) -> None:
         """Close open turns; what the user said in one that no host reported is recorded all the same."""
@@ -336,10 +325,10 @@ class Session:
             if one.user and one.id not in recorded:
                 fields = {"user": one.user, "note": "This turn was not finished."}
                 self._take("turn", fields, heard=True, turn=one.id)
-        self._turns = [one for one in self._turns if one not in over]
+        self.turns = [one for one in self.turns if one not in over]
         if over and self._buffer is not None and self._buffer.is_open:
             self._buffer.settle(*(one.note for one in over))
-            if not self._turns:
+            if not self.turns:
                 self._buffer.turn_is_over()
 
     def returned(self, tool: str, arguments: object, result: str) -> str:
@@ -366,7 +355,7 @@ class Session:
 
     def answered(self, assistant: str, *, user: str = "", messages: Messages = ()) -> list[Turn]:
         """The turn is over: what is new in `messages` is recorded, and given back."""
-        copied, user = messages_in(messages), user or (self._turns[-1].user if self._turns else "")
+        copied, user = messages_in(messages), user or (self.turns[-1].user if self.turns else "")
         self._bundle.part(SessionEvidence).messages(self.id, copied)
         if self._is_rewound and copied:
             is_whole = copied[0].get("role") == "user" and clean_text(copied[0]) == clean(user)
@@ -375,7 +364,7 @@ class Session:
         turns = self._conversation.fresh(copied, user, assistant)
         meant = self._meant(user)
         for turn in turns:
-            known = next((one.id for one in self._turns if one.user == turn.user), _new_turn())
+            known = next((one.id for one in self.turns if one.user == turn.user), _new_turn())
             turn.id = known if turn is not turns[-1] else meant.id if meant else self.turn
             self._record_calls(turn.calls, turn.id)
             if turn.user or turn.answer:
@@ -447,12 +436,12 @@ class Session:
 
     def wrote(self, path: str, text: str, origin: Origin) -> None:
         """An entry was written to a store; what it repeats of its turn is known when the turn is over."""
-        if self._turns:
-            self._written.append((path, text, replace(origin, turn=self._turns[-1].id)))
+        if self.turns:
+            self._written.append((path, text, replace(origin, turn=self.turns[-1].id)))
 
     def _judge_again(self) -> None:
         """Judge the entries of turns that are over by all that was heard in them."""
-        is_open, written = {one.id for one in self._turns}, self._written
+        is_open, written = {one.id for one in self.turns}, self._written
         self._written = [one for one in written if one[2].turn in is_open]
         for path, text, origin in written:
             if origin.turn not in is_open and (held := look_again(self._bundle, path, text, origin)):
