@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.config import Config
 from gitmem.errors import BundleUnusable, GitMemError, InvalidContent, NewerFormat, UsageError
@@ -51,26 +51,19 @@ _Part = TypeVar("_Part")
 # What only some commands need is imported where it is used: start-up is a feature.
 
 
-class CommitGate(Protocol):
-    """Questions of a commit to the rooms above this one."""
-
-    def admitted_origin(self, origin: Origin) -> Origin: ...
-
-    def admitted_message(self, message: Message) -> Message: ...
-
-    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message: ...
-
-    def session_is_laid(self, origin: Origin) -> None: ...
-
-    def commit_hand_edits(self, edits: Iterable[HandEdit]) -> None: ...
-
-
 class Bundle:
     """One bundle, opened: reading it, and committing to it."""
 
-    def __init__(self, repository: Repository, config: Config, world: World, commit_gate: CommitGate) -> None:
+    if TYPE_CHECKING:  # questions of a commit to the rooms above this one: `OpenBundle` answers them
+
+        def admitted_origin(self, origin: Origin) -> Origin: ...
+        def admitted_message(self, message: Message) -> Message: ...
+        def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message: ...
+        def session_is_laid(self, origin: Origin) -> None: ...
+        def commit_hand_edits(self, edits: Iterable[HandEdit]) -> None: ...
+
+    def __init__(self, repository: Repository, config: Config, world: World) -> None:
         self.repository = repository
-        self.commit_gate = commit_gate
         self.state = repository.state
         """This machine's own, beside the objects and never committed."""
         self.config = config
@@ -279,7 +272,7 @@ class Bundle:
         """
         from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
 
-        origin = self.commit_gate.admitted_origin(origin)
+        origin = self.admitted_origin(origin)
         agent = origin.agent or self.config.agent_id
 
         def plan(tip: Tree) -> Draft | None:
@@ -292,7 +285,7 @@ class Bundle:
                     return None
                 message, edits = Message("merge", "nothing to settle"), Edits(edits.tip)
                 edits.keep_pages()  # `main` moves to what arrives, and no commit is made
-            message = self.commit_gate.lay_session(edits, message, origin)
+            message = self.lay_session(edits, message, origin)
             edits.makes_pages = makes_pages(message.kind, origin.trigger)
             if edits.makes_pages and message.kind not in ("merge", "restore"):
                 since = since_pages(self.repository, self.repository.tip())
@@ -304,9 +297,7 @@ class Bundle:
             trailers = {**origin.trailers(), **message.trailers}
             return Draft(
                 edits.finished(),
-                self.commit_gate.admitted_message(
-                    Message(message.kind, message.what, trailers, message.body)
-                ),
+                self.admitted_message(Message(message.kind, message.what, trailers, message.body)),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
                 onto=onto,
@@ -322,10 +313,10 @@ class Bundle:
                 if self.repository.tip() is None:  # the first commit: they become edits of what it makes
                     leaves |= {edit.path for edit in stop.edits}
                 else:
-                    self.commit_gate.commit_hand_edits(stop.edits)
+                    self.commit_hand_edits(stop.edits)
                 continue
             if published:
-                self.commit_gate.session_is_laid(origin)
+                self.session_is_laid(origin)
             if published and published.warning:
                 self.report(Notice("work-tree-behind", detail=published.warning))
             return published

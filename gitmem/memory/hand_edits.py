@@ -144,9 +144,7 @@ def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Pu
             wanted.write(path, edit.stored)
         return Draft(
             wanted.finished(),
-            bundle.commit_gate.admitted_message(
-                Message("edit", what, bundle.commit_gate.admitted_origin(origin).trailers())
-            ),
+            bundle.admitted_message(Message("edit", what, bundle.admitted_origin(origin).trailers())),
             bundle.person_named(bundle.world.person or "human", moment),
             bundle.person_named("gitmem", moment),
             takes_in={path: edit.data for path, edit in edits.items()},

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Literal, Self
 from gitmem.memory.bundle import Bundle
 
 if TYPE_CHECKING:
-    from gitmem.config import Config
     from gitmem.git.message import Message
     from gitmem.git.objects import Oid
-    from gitmem.git.repository import Repository
     from gitmem.git.transaction import Published
     from gitmem.git.worktree import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.origin import Origin
     from gitmem.notices import Notice
-    from gitmem.world import World
 
 Purpose = Literal["as is", "look", "read", "write", "whole"]
 """What a memory is made ready for.
@@ -33,9 +30,6 @@ and every hand edit is committed, or nothing happens.
 
 class OpenBundle(Bundle):
     """A bundle that is made ready, committed to through the gate, and closed."""
-
-    def __init__(self, repository: Repository, config: Config, world: World) -> None:
-        super().__init__(repository, config, world, self)
 
     _opened_at: Oid | None = None
 

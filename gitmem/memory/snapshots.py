@@ -95,7 +95,7 @@ class Snapshots:
 
     def create(self, name: str = "", note: str = "", *, origin: Origin | None = None) -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
-        origin = self._bundle.commit_gate.admitted_origin(origin or self._bundle.origin())
+        origin = self._bundle.admitted_origin(origin or self._bundle.origin())
         name, note = (Admission(self._bundle).note(words) for words in (name, note))
         self._bundle.flush_buffers()
         with self._bundle.writing("snapshot"):

@@ -383,7 +383,7 @@ NO_EXIT = {
     ),
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
-    **dict.fromkeys(("annotate", "commit_gate", "said", "prompt_was_built"), _WAY_IN),
+    **dict.fromkeys(("annotate", "said", "prompt_was_built"), _WAY_IN),
     **dict.fromkeys(("admitted_origin", "admitted_message", "lay_session", "session_is_laid"), _WAY_IN),
     "commit_hand_edits": _WAY_IN,
     **dict.fromkeys(

@@ -19,7 +19,7 @@ from gitmem.memory.capture.session_page import SessionInfo, SessionOptions, Sess
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission, redacted_id
-from gitmem.memory.origin import Trigger
+from gitmem.memory.origin import Origin, Trigger
 from gitmem.okf import frontmatter, layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile

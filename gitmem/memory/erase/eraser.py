@@ -312,7 +312,7 @@ class Eraser:
         edits = {layout.CONFIG_ERASED: with_receipts(known, receipts)}
         tree, objects = self._repository.tree(tip).apply(edits)
         moment = int(self._bundle.world.clock().timestamp())
-        origin = self._bundle.commit_gate.admitted_origin(self._bundle.origin(reason=reason))
+        origin = self._bundle.admitted_origin(self._bundle.origin(reason=reason))
         what = f"{receipts[0].what}, receipt {', '.join(one.id for one in receipts)}"
         message = Message("erase", what, origin.trailers()).render()
         commit = render_commit(
