@@ -67,6 +67,7 @@ WORDS = {
     "kept-part": "{subject}: {detail} was changed again since, so it stays.",
     "kept-rewritten": "{subject}: rewritten since, so it stays.",
     "kept-wording": "{subject}: changed again since, so the later wording stays ({detail}).",
+    "meaning-behind": "Search by meaning does not know {subject} texts yet: it learns them while it is used.",
     "model-answer": "{detail}",
     "person-removed": "{subject}: a person removed {detail!r}, so an agent does not bring it back.",
     "plan-steps-open": "{subject} is finished with open steps: {detail}.",

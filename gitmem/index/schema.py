@@ -14,6 +14,11 @@ IS_UNDO = f"tags = '\n{UNDONE}\n'"
 
 _SESSION = ", ".join(f"{column.name} TEXT NOT NULL" for column in fields(SessionFacts))
 
+VECTORS_CHANGED = (
+    "INSERT INTO meta VALUES ('vectors changed', 1) ON CONFLICT (key) DO UPDATE SET value = value + 1"
+)
+"""Counts the changes of the vectors, since the ids of messages that went are given again."""
+
 # `seq` is a commit's place on the first-parent line of main, the first commit being 1. A commit that came in
 # by a merge has the seq of that merge and main = 0. Rows with `from_seq` and `to_seq` stand on that line: from
 # the one up to and without the other, NULL while they stand.

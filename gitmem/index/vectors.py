@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from gitmem.index.database import Database
+from gitmem.index.schema import VECTORS_CHANGED
 
 _AT_ONCE = 20_000  # rows that are compared in one step: so much is a float at a time
 
@@ -20,7 +21,7 @@ class Vectors:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._numpy: Any = import_module("numpy")
-        self._loaded: tuple[Any, ...] = ()
+        self._loaded = ""
         self._entries: list[int] = []
         self._matrix: Any = None
 
@@ -29,6 +30,7 @@ class Vectors:
         if self._database.get("vectors") != model:
             with self._database.writing():
                 self._database.sql.execute("DELETE FROM vector")
+                self._database.sql.execute(VECTORS_CHANGED)
                 self._database.set("vectors", model)
 
     def missing(self, limit: int) -> list[tuple[int, int, int, str]]:
@@ -53,6 +55,7 @@ class Vectors:
                     "INSERT OR REPLACE INTO vector SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM message WHERE id = ?1)",
                     packed,
                 )
+                self._database.sql.execute(VECTORS_CHANGED)
 
     def nearest(self, vector: Sequence[float], limit: int) -> list[tuple[int, float]]:
         """Return the entries whose messages are nearest, the best first, with how near each is, up to 1."""
@@ -73,7 +76,7 @@ class Vectors:
 
     def _load(self) -> None:
         """Read the vectors, where there are others than last time."""
-        state = self._database.row("SELECT count(*), max(message), sum(message) FROM vector") or ()
+        state = self._database.get("vectors changed")
         if state == self._loaded:
             return
         rows = self._database.rows(

@@ -12,6 +12,7 @@ from gitmem.index.documents import RECALLED
 from gitmem.index.filters import marks
 from gitmem.index.messages import messages_of
 from gitmem.index.records import CONCEPT, Document, SessionFacts
+from gitmem.index.schema import VECTORS_CHANGED
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.timestamps import of_seconds, stamp
 from gitmem.text.keys import changed_words, keys_of, quotes_of, tokens_of
@@ -229,6 +230,7 @@ class Writer:
             sql.execute(f"UPDATE {table} SET to_seq = NULL WHERE to_seq > ?", (seq,))
         for (entry,) in gone:
             self._drop_if_nowhere(entry)
+        sql.execute(VECTORS_CHANGED)
 
     def _drop_if_nowhere(self, entry: int) -> None:
         sql = self._sql

@@ -86,7 +86,7 @@ class Meaning:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._filling: threading.Thread | None = None
-        self._has_failed = False
+        self._has_failed = self._has_said = False
         self._by_index: tuple[Index, Vectors] | None = None
 
     @cached_property
@@ -112,8 +112,9 @@ class Meaning:
         vectors = self._vectors(index)
         try:
             vectors.use(embedder.name)
-            if vectors.count_missing():
+            if missing := vectors.count_missing():
                 self._fill_beside(embedder)
+                missing = vectors.count_missing()
             (asked,) = embedder.embed([redacted(text)[:_LONGEST]])
             found = vectors.nearest(asked, _NEAREST)
         except (GitMemError, ValueError) as error:
@@ -121,6 +122,9 @@ class Meaning:
                 raise
             self._failed(error)
             return {}
+        if missing and not self._has_said:
+            self._has_said = True
+            self._bundle.report(Notice("meaning-behind", f"{missing:,}"))
         if not found:
             return {}
         best, least = found[0][1], found[-1][1]

@@ -182,6 +182,26 @@ def test_a_slow_endpoint_is_not_waited_for(
     other.close()
 
 
+def test_a_first_build_says_how_far_it_is(
+    memory: Memory, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The texts of a new index take long: a search answers by what is there, and says once what is missing."""
+    monkeypatch.setattr(embedding, "_PATIENCE", 0.0)
+    may_answer = threading.Event()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        assert len(model.server.seen[-1][2]["input"]) == 1 or may_answer.wait(60)
+        handler.server_seen = model.server.seen  # type: ignore[attr-defined]
+        embeddings(handler)
+
+    model.server.answers = [answer]
+    for _ in range(2):
+        assert sessions(memory, "boiler") == ["s2"]
+    (said,) = memory.warnings
+    assert "does not know 4 texts" in str(said)
+    may_answer.set()
+
+
 @pytest.mark.parametrize("way", ["revert", "erase"])
 def test_what_goes_while_vectors_are_made_has_none(memory: Memory, model: Model, way: str) -> None:
     """The endpoint is asked for texts of which one is taken back or erased before its answer is there."""
@@ -232,7 +252,18 @@ def test_a_damaged_vector_is_left_out(memory: Memory) -> None:
         database.sql.execute(
             "UPDATE vector SET data = x'ff' WHERE message = (SELECT min(message) FROM vector)"
         )
-    assert sessions(memory, "boiler")[0] == "s2"
+    other = Memory(memory.repository, memory.config, memory.world)
+    assert sessions(other, "boiler")[0] == "s2"
+    other.close()
+
+
+def test_a_line_that_went_on_differently_has_vectors_of_its_own(memory: Memory) -> None:
+    """The ids of messages that went are given again; what was loaded for them counts no more."""
+    base = memory.tip
+    graft(memory.repository, {"notes/a.md": concept("Heating oil")})
+    assert "s1" == sessions(memory, QUESTION)[0]
+    graft(memory.repository, {"notes/b.md": concept("Watercolour")}, parents=(base,))
+    assert "notes/b.md" in [hit.path for hit in memory.search(QUESTION)]
 
 
 def test_a_key_goes_by_https_or_stays() -> None:
