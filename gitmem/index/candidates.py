@@ -110,7 +110,7 @@ class _Finder:
                 self._in_grams.add(number)
                 self._matches[number] = part
                 self._frequency[number] = self._count(number)
-                self._counters[number] = marking.part_counter(term)
+                self._counters[number] = marking.counter(term, inside=True)
 
     def find(self) -> Candidates:
         narrow = self._filters.is_narrow

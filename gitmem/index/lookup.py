@@ -108,12 +108,12 @@ class Lookup:
         A merge counts only where its result is none of its parents'.
         """
         if not path:
-            return self._commits(f"WHERE true{_NEWEST} LIMIT ?", (limit,), order=False)
+            return self._commits("WHERE true", (), limit)
         where = (
             "WHERE c.id IN (SELECT x.commit_id FROM path_change x JOIN path p ON p.id = x.path "
-            f"WHERE p.name = ? OR (p.name > ? AND p.name < ?)){_NEWEST} LIMIT ?"
+            "WHERE p.name = ? OR (p.name > ? AND p.name < ?))"
         )
-        return self._commits(where, (path, f"{path}/", f"{path}0", limit), order=False)
+        return self._commits(where, (path, f"{path}/", f"{path}0"), limit)
 
     def commits_with(self, trailer: str, value: str) -> list[CommitRow]:
         """Commits with that value of a trailer (Session, Agent, Machine, Source, Derived-From, …), newest first."""
@@ -125,8 +125,8 @@ class Lookup:
         found = self.database.rows_of("SELECT seq, main, id, oid FROM commits WHERE oid IN", oids)
         return [oid for *_, oid in sorted(found, reverse=True)]
 
-    def _commits(self, where: str, values: Iterable[Any], *, order: bool = True) -> list[CommitRow]:
-        found = self.database.rows(_COMMIT + where + (_NEWEST if order else ""), tuple(values))
+    def _commits(self, where: str, values: Iterable[Any], limit: int = -1) -> list[CommitRow]:
+        found = self.database.rows(f"{_COMMIT}{where}{_NEWEST} LIMIT ?", (*values, limit))
         return [CommitRow(oid, seq, bool(main), *rest) for oid, seq, main, *rest in found]
 
     # Spans

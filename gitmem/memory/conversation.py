@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitmem.okf.plain import cut
+
 Message = Mapping[str, Any]
 
 _TEXT_LIMIT = 1_000_000
@@ -192,8 +194,7 @@ def clean(text: object) -> str:
     """A text of a conversation as it is stored."""
     if not isinstance(text, str):
         return ""
-    text = without_recall(text).strip()
-    return text if len(text) <= _TEXT_LIMIT else f"{text[: _TEXT_LIMIT - 1]}…"
+    return cut(without_recall(text).strip(), _TEXT_LIMIT)
 
 
 def without_recall(text: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitmem.memory.exchange.exporting import Exported
     from gitmem.memory.exchange.importing import Imported
     from gitmem.memory.find.context import Context
-    from gitmem.memory.find.recall import About, Order, Reading, Recalled
+    from gitmem.memory.find.recall import About, Reading, Recalled
     from gitmem.memory.find.search import Found
     from gitmem.memory.gate.ledger import Ledger
     from gitmem.memory.history.blame import Blamed
@@ -252,7 +252,6 @@ class Memory(OpenBundle):
         query: str,
         *,
         limit: int = 3,
-        order: Order = "best",
         since: Date = "",
         until: Date = "",
         current: str = "",
@@ -268,7 +267,7 @@ class Memory(OpenBundle):
 
         wanted = Filters(since=_date(since), until=_date(until), events=events, reader=reader)
         current = self.session_named(current)
-        found = self.part(Recall)(query, wanted, limit=limit, current=current, order=order)
+        found = self.part(Recall)(query, wanted, limit=limit, current=current)
         if current:
             from gitmem.memory.capture.buffer import note_recalled
 
@@ -276,17 +275,15 @@ class Memory(OpenBundle):
         return found
 
     def recent_sessions(
-        self, *, limit: int = 3, offset: int = 0, current: str = "", reader: Reader | None = None
+        self, *, limit: int = 3, current: str = "", reader: Reader | None = None
     ) -> list[About]:
         """The newest sessions; the current one is left out."""
         from gitmem.memory.find.recall import Recall
 
         current = self.session_named(current)
-        return self.part(Recall).browse(limit=limit, offset=offset, current=current, reader=reader)
+        return self.part(Recall).browse(limit=limit, current=current, reader=reader)
 
-    def read_session(
-        self, session: str, *, around: str = "", window: int = 5, events: bool = False
-    ) -> Reading:
+    def read_session(self, session: str, *, around: str = "", events: bool = False) -> Reading:
         """Return how a session began and ended; or what is around an entry, by its id, which says the session too.
 
         Ids may be shortened as they are shown: to a beginning that only one has.
@@ -297,7 +294,7 @@ class Memory(OpenBundle):
 
         recall = self.part(Recall)
         if around:
-            return recall.scroll(session, around, window=window, events=events)
+            return recall.scroll(session, around, events=events)
         return recall.read(session, events=events)
 
     def context(

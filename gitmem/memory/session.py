@@ -13,7 +13,7 @@ from gitmem.index.records import UNDONE
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.session_page import SessionInfo, SessionOptions, find_page
 from gitmem.memory.capture.sessions import Sessions
-from gitmem.memory.capture.transcripts import cut, transcripts_of
+from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.conversation import Call, Conversation, Turn, clean, clean_text, messages_in
 from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
@@ -26,6 +26,7 @@ from gitmem.memory.origin import Origin, Trigger
 from gitmem.notices import Notice
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.events import Event
+from gitmem.okf.plain import cut
 from gitmem.safety.channels import cover
 
 if TYPE_CHECKING:

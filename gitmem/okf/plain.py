@@ -25,10 +25,14 @@ def _shown(match: re.Match[str]) -> str:
     return " " if found.isspace() else chr(0x2400 + ord(found))
 
 
+def cut(text: str, length: int) -> str:
+    """The text with at most `length` characters, the last one an ellipsis where some are left out."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
 def shortened(text: str, length: int = 100) -> str:
     """The text on one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    return cut(" ".join(text.split()), length)
 
 
 def few(names: Collection[str], most: int = 3) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from gitmem.errors import GitMemError
-from gitmem.memory.capture.transcripts import cut
 from gitmem.notices import Notice
+from gitmem.okf.plain import cut
 
 P = ParamSpec("P")
 R = TypeVar("R")

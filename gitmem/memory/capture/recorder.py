@@ -11,13 +11,13 @@ from itertools import count
 
 from gitmem.errors import InvalidContent
 from gitmem.memory.capture.session_page import SessionInfo
-from gitmem.memory.capture.transcripts import cut
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile, place_of
+from gitmem.okf.plain import cut
 from gitmem.version import __version__
 
 SKILL_USE = "skill_use"

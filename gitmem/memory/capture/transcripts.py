@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gitmem.okf.plain import cut
+
 if TYPE_CHECKING:
     from gitmem.config import Config
 
@@ -73,8 +75,3 @@ def _only(fields: Mapping[str, str], names: frozenset[str] | set[str]) -> dict[s
         f"{name} {len(text):,} characters" for name, text in fields.items() if name not in names and text
     ]
     return {**kept, _OMITTED: ", ".join(sizes)} if sizes else kept
-
-
-def cut(text: str, limit: int) -> str:
-    """Text of at most `limit` characters, the last one an ellipsis where some are left out."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -65,15 +65,26 @@ _EVENTS = 200
 _MACHINE_MADE = re.compile(r"\d{5,}|(?=[a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One entry that was recalled."""
+class Shown(NamedTuple):
+    """The part of an entry that a line shows, clean and on one line."""
 
-    path: str
-    key: EntryKey
-    session: str
-    at: str
     text: str
+    place: Place
+    unconfirmed: str = ""
+    since: str = ""
+    """The wording that holds now, where it says an older one."""
+
+    @property
+    def path(self) -> str:
+        return self.place.path
+
+    @property
+    def key(self) -> EntryKey:
+        return EntryKey(self.place.space, self.place.key)
+
+    @property
+    def session(self) -> str:
+        return self.place.session
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +182,6 @@ def passage(text: str, found_in: Found, longest: int) -> str:
     return max(pieces, key=lambda piece: len(found_in(piece)), default=shortened(whole, longest))
 
 
-class _Piece(NamedTuple):
-    """The part of an admitted entry that a line may show, clean and on one line."""
-
-    text: str
-    place: Place
-    unconfirmed: str = ""
-    since: str = ""
-    """The wording that holds now, where it says an older one."""
-
-
 class _Recollection:
     def __init__(
         self, bundle: Bundle, index: Index, session: str, block: str | None, reader: Reader | None
@@ -207,11 +208,8 @@ class _Recollection:
             line = f"- {doubt}{piece.text}{since} ({self._when_and_where(piece.place)})"
             if len(line) + 1 > room:
                 continue
-            place = piece.place
             lines.append(line)
-            shown.append(
-                Shown(place.path, EntryKey(place.space, place.key), place.session, place.at, piece.text)
-            )
+            shown.append(piece)
             said.append(roots(piece.text))
             room -= len(line) + 1
         # What is harmless line by line may not be so together.
@@ -225,14 +223,14 @@ class _Recollection:
         """Return what is recalled by itself: not what a tool returned, which nobody chose to keep."""
         return (KNOWLEDGE, SAID) if self._bundle.config.session_search else (KNOWLEDGE,)
 
-    def _pieces(self, question: TurnQuestion) -> Iterable[_Piece]:
+    def _pieces(self, question: TurnQuestion) -> Iterable[Shown]:
         if question.about_user:
             return self._profile()
         return self._answers(question) if question.query else self._looking_back(question.stretches)
 
     # By the words of a question
 
-    def _answers(self, question: TurnQuestion) -> list[_Piece]:
+    def _answers(self, question: TurnQuestion) -> list[Shown]:
         """The entries that have enough of the question, the best first and of two that disagree the newer."""
         search = self._bundle.part(Search)
         here = (self._session,) if self._session else ()
@@ -241,7 +239,7 @@ class _Recollection:
         gate = Relevance(question, found, self._bundle.config.context_share)
         found_in = found_terms(question.query.terms)
         known = self._known()
-        rated: list[tuple[float, _Piece]] = []
+        rated: list[tuple[float, Shown]] = []
         best = 0.0
         likely = (
             (share, one)
@@ -255,7 +253,7 @@ class _Recollection:
                 continue  # nor does it raise the bar for the others
             best = max(best, share)
             if not _says(known, split(ranked.candidate.text)[0]):
-                rated.append((share, self._piece(plain(text), ranked.place, shown)))
+                rated.append((share, self._shown(plain(text), ranked.place, shown)))
         return _newest_first(piece for share, piece in rated if share >= _WORTH * best)[:_MOST]
 
     def _asks_for_reworded(self, question: TurnQuestion, place: Place) -> bool:
@@ -304,7 +302,7 @@ class _Recollection:
 
     # About the user
 
-    def _profile(self) -> Iterator[_Piece]:
+    def _profile(self) -> Iterator[Shown]:
         """Yield what USER.md says, but for what the prompt block has; all of it where nobody said what that has."""
         known = self._known() if self._block is not None else []
         return self._pieces_of(
@@ -316,7 +314,7 @@ class _Recollection:
 
     # By time
 
-    def _looking_back(self, stretches: Iterable[Stretch]) -> Iterator[_Piece]:
+    def _looking_back(self, stretches: Iterable[Stretch]) -> Iterator[Shown]:
         """Yield what the sessions of the first of these stretches that has any were about, the newest first."""
         root_of = self._index.roots()
         here = root_of.get(self._session, self._session)
@@ -335,7 +333,7 @@ class _Recollection:
             if count:
                 return
 
-    def _session_recap(self, facts: SessionFacts, start: str, end: str) -> list[_Piece]:
+    def _session_recap(self, facts: SessionFacts, start: str, end: str) -> list[Shown]:
         """Return how a session began, what was decided in it, and what it came to."""
         asked: list[Span] = []
         decided: list[Span] = []
@@ -352,16 +350,16 @@ class _Recollection:
             *self._pieces_of(asked[1:][-1:], _said_by_user),
         ][:_PER_SESSION]
 
-    def _pieces_of(self, spans: Iterable[Span], part: Callable[[str], str] = str) -> Iterator[_Piece]:
+    def _pieces_of(self, spans: Iterable[Span], part: Callable[[str], str] = str) -> Iterator[Shown]:
         """A part of each entry that may leave, as far as it still holds."""
         for span in spans:
             if left := self._injected(span.text, span):
                 shown = plain(shortened(part(left.text), _LONGEST))
-                yield self._piece(shown, span, left)
+                yield self._shown(shown, span, left)
 
-    def _piece(self, text: str, place: Place, shown: Standing) -> _Piece:
+    def _shown(self, text: str, place: Place, shown: Standing) -> Shown:
         since = plain(shortened(shown.since, _LONGEST))
-        return _Piece(text, place, shown.source, since)
+        return Shown(text, place, shown.source, since)
 
     # A line
 
@@ -380,9 +378,9 @@ def _said_by_user(turn: str) -> str:
     return split(turn)[0] if turn.startswith("[user] ") else ""
 
 
-def _newest_first(pieces: Iterable[_Piece]) -> list[_Piece]:
+def _newest_first(pieces: Iterable[Shown]) -> list[Shown]:
     """The pieces in their order, but of two about one subject the newer first: it may say otherwise."""
-    found: list[_Piece] = []
+    found: list[Shown] = []
     for piece in pieces:
         older = (
             number

@@ -71,4 +71,4 @@ def _known(bundle: Bundle, what: str) -> frozenset[str] | None:
 def _hint(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     few = len(names) <= len(KINDS)
-    return did_you_mean(name, names, f"There are {', '.join(names)}." if names and few else "")
+    return did_you_mean(name, names, f"Known: {', '.join(names)}." if names and few else "")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
 from gitmem.index.candidates import CANDIDATES
@@ -19,7 +19,7 @@ from gitmem.memory.gate.egress import Egress
 from gitmem.memory.ids import event_meant
 from gitmem.memory.indexing import Indexing
 from gitmem.okf.entries import EntryKey, is_hash
-from gitmem.okf.plain import Printed, brief, plain
+from gitmem.okf.plain import Printed, brief, cut, plain
 from gitmem.okf.ranks import SAID, TOOL, Rank
 
 if TYPE_CHECKING:
@@ -30,14 +30,11 @@ if TYPE_CHECKING:
     from gitmem.memory.find.recap import Summarize
     from gitmem.memory.indexing import Index
 
-Order = Literal["best", "newest", "oldest"]
-
 SESSIONS = 3
 MOST_SESSIONS = 10
 _WINDOWS = 3
 _AROUND_BEST, _AROUND_MATCH, _AROUND = 2, 1, 5
 """Lines before and behind the best match, another one, and an entry that is asked for by its id."""
-_MOST_AROUND = 20
 _BOOKENDS = 2
 _FIRST, _LAST = 20, 10
 _LINE = 600
@@ -154,12 +151,11 @@ class Recall:
         *,
         limit: int = SESSIONS,
         current: str = "",
-        order: Order = "best",
     ) -> Recalled:
         """Recaps of the sessions that answer a question; the current session's lineage is left out."""
         asked = parse(query, strict=False)
         return self._bundle.part(Indexing).ask(
-            lambda index: self._recalled(index, asked, wanted or Filters(), limit, current, order)
+            lambda index: self._recalled(index, asked, wanted or Filters(), limit, current)
         )
 
     def ranked(
@@ -173,9 +169,7 @@ class Recall:
         found = search.found(index, query, search.filters(index, wanted), limit=2 * CANDIDATES)
         return search.ranking(index, found).sessions(roots)
 
-    def _recalled(
-        self, index: Index, query: Query, wanted: Filters, limit: int, current: str, order: Order
-    ) -> Recalled:
+    def _recalled(self, index: Index, query: Query, wanted: Filters, limit: int, current: str) -> Recalled:
         limit = max(1, min(limit, MOST_SESSIONS))
         egress = Egress(self._bundle, index, about=wanted.about, reader=wanted.reader)
         ranked = self.ranked(index, query, wanted, current=current) if query else []
@@ -190,8 +184,6 @@ class Recall:
             recap = self._recap(index, query, one, egress)
             if recap is not None:
                 recaps.append(recap)
-        if order != "best":
-            recaps.sort(key=lambda recap: recap.about.started, reverse=order == "newest")
         return Recalled(tuple(recaps), egress.withheld, query.text)
 
     def _recap(self, index: Index, query: Query, ranked: RankedSession, egress: Egress) -> Recap | None:
@@ -244,7 +236,7 @@ class Recall:
     # Without a question
 
     def browse(
-        self, *, limit: int = SESSIONS, offset: int = 0, current: str = "", reader: Reader | None = None
+        self, *, limit: int = SESSIONS, current: str = "", reader: Reader | None = None
     ) -> list[About]:
         """The newest sessions, children not counted."""
         index = self._bundle.part(Indexing).current()
@@ -257,9 +249,9 @@ class Recall:
             if facts.name == here or (reader is not None and not reader.sees(facts)):
                 continue
             found.append(_about(facts, facts.name, egress))
-            if len(found) == offset + limit:
+            if len(found) == limit:
                 break
-        return found[offset:]
+        return found
 
     def read(self, session: str, *, first: int = _FIRST, last: int = _LAST, events: bool = False) -> Reading:
         """Return how a session began and how it ended; `events` is for people, and shows all that was recorded."""
@@ -274,13 +266,13 @@ class Recall:
         lines = self._lines([*index.events(session, first), *index.events(session, last, last=True)], egress)
         return Reading(about, lines, count - first - last)
 
-    def scroll(self, session: str, entry: str, *, window: int = _AROUND, events: bool = False) -> Reading:
+    def scroll(self, session: str, entry: str, *, events: bool = False) -> Reading:
         """Return what stands around an entry, by its id; `session` may be empty, since the id says it."""
         index = self._bundle.part(Indexing).current()
         facts = self._known(index, session) if session else None
         found = event_meant(index, entry, facts.name if facts else "")
         about = facts or index.session_once(found.session)
-        spans = index.events_around(found.session, found.id, max(1, min(window, _MOST_AROUND)))
+        spans = index.events_around(found.session, found.id, _AROUND)
         egress = Egress(self._bundle, index, about="ever" if events else "now")
         return Reading(_about(about, found.session, egress), self._lines(spans, egress, {found.id}))
 
@@ -303,7 +295,7 @@ class Recall:
                 egress.name(span.session),
                 egress.name(span.type),
                 span.at,
-                plain(_cut(without_tags(shown.text, span.tags))),
+                plain(cut(without_tags(shown.text, span.tags), _LINE)),
                 span.id in wanted,
                 span.rank,
                 egress.name(span.source),
@@ -329,10 +321,6 @@ def _in_session(hit: Ranked) -> Place:
         one for one in hit.candidate.places if one.space == "event" and one.session == hit.place.session
     )
     return next(events, hit.place)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LINE else text[: _LINE - 1].rstrip() + "…"
 
 
 def _flat(windows: Iterable[Iterable[Line]]) -> list[Line]:

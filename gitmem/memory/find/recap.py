@@ -14,6 +14,7 @@ from gitmem.index.query import Query
 from gitmem.memory.endpoint import endpoint_for
 from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
+from gitmem.okf.plain import cut
 from gitmem.text.words import sentences
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ def extract(query: Query, lines: Sequence[Line], limit: int = _RECAP) -> str:
                 scored[sentence] = len(found_in(sentence)) + 0.5 * line.matches - less, len(scored)
     chosen: list[tuple[int, str]] = []
     for sentence, (_, place) in sorted(scored.items(), key=lambda one: (-one[1][0], one[1][1])):
-        cut = sentence if len(sentence) <= _SENTENCE else sentence[: _SENTENCE - 1].rstrip() + "…"
-        if len(cut) + 2 <= limit:
-            chosen.append((place, cut if cut[-1] in _ENDS else f"{cut}."))
-            limit -= len(cut) + 2
+        said = cut(sentence, _SENTENCE)
+        if len(said) + 2 <= limit:
+            chosen.append((place, said if said[-1] in _ENDS else f"{said}."))
+            limit -= len(said) + 2
         if limit < 40 or len(chosen) == _MOST:
             break
     return " ".join(sentence for _, sentence in sorted(chosen))

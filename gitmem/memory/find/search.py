@@ -25,7 +25,7 @@ from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.layout import USER_PROFILE
-from gitmem.okf.plain import Printed, brief, plain
+from gitmem.okf.plain import Printed, brief, cut, plain
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, Rank
 from gitmem.safety.fence import sanitize
 from gitmem.text.keys import GAP
@@ -217,7 +217,7 @@ class Search:
             egress.name(place.path),
             egress.name(place.session),
             egress.name(place.type),
-            plain(_cut(shown.text)),
+            plain(cut(shown.text, _LONGEST)),
             place.at,
             round(ranked.score, 4),
             egress.name(place.agent),
@@ -275,10 +275,6 @@ def _others(candidate: Candidate, place: Place) -> int:
     """In how many other places a text is; that a decision is in its session, or a fact in a profile, says nothing new."""
     same = (one for one in candidate.places if one.space == place.space and one.type != USER_PROFILE)
     return max(0, sum(1 for _ in same) - 1)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _within(marks: Sequence[int], place: int, length: int) -> int:

@@ -21,6 +21,7 @@ from gitmem.memory.gate.project import project_here
 from gitmem.memory.gate.scan import BundleScanner
 from gitmem.okf import layout
 from gitmem.okf.entries import CONCEPT, Entry, EntryKey, entry_hash, retraction_hash, section_key
+from gitmem.okf.plain import cut
 from gitmem.okf.ranks import ECHO, KNOWLEDGE, SAID, TOOL, Rank, rank_of_event, source_of
 from gitmem.safety.fence import sanitize
 from gitmem.safety.verdict import Scope, Verdict
@@ -46,6 +47,8 @@ _MARKED = ("memories/", "decisions/", "plans/", "notes/", "sessions/", "skills/"
 """Directories whose files may say of a text that nobody confirmed it."""
 _ANSWER = 12_000
 _TEXT = 1_500
+_MARK = re.compile(rf"\b(?:{UNCONFIRMED}|{PROJECT})(?:\*\*|[\"']?\s*:)".encode())
+"""A mark as front matter and events have it; talk about a project is none."""
 _WORTH_A_LOOK = 20
 """Characters: a shorter text (an id, a date, a kind) is only cleaned."""
 _WORD = re.compile(r"[a-z]{3,}", re.IGNORECASE)
@@ -288,8 +291,7 @@ class Egress:
 
     def _sources_in(self, path: str) -> dict[EntryKey, str]:
         data = self._tree.read(path) or b""
-        has_mark = any(one.encode() in data for one in (UNCONFIRMED, PROJECT))
-        if not has_mark and not self._ledger.has_any("waits"):
+        if not _MARK.search(data) and not self._ledger.has_any("waits"):
             return {}
         # Buys "`gitmem search` / `git grep` of a word": most files have no such mark, and are not parsed.
         from gitmem.okf.files import open_file
@@ -454,8 +456,7 @@ def answer(lines: Iterable[str | Sequence[str]]) -> str:
             if left <= 0:
                 pieces.append(CUT)
                 break
-            text = sanitize(piece)
-            text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+            text = cut(sanitize(piece), _TEXT)
             left -= len(text)
             pieces.append(text if left > 0 else "…")
         said.append("".join(pieces))

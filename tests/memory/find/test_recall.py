@@ -94,11 +94,9 @@ def test_children_count_to_their_root_and_the_current_session_is_left_out(bundle
 
 
 def test_so_many_sessions_and_no_more(bundle: Memory) -> None:
-    """Three unless asked, ten at most; newest or oldest first on request."""
+    """Three unless asked, ten at most."""
     assert 1 == len(bundle.recall("hello server", limit=1).recaps)
-    asked = bundle.recall("hello garden server", limit=99, order="oldest")
-    assert ["garden", "server"] == names(asked)[:2]
-    assert names(asked) == names(bundle.recall("hello garden server", limit=99, order="newest"))[::-1]
+    assert {"garden", "server"} <= set(names(bundle.recall("hello garden server", limit=99)))
 
 
 def test_a_question_without_an_answer(bundle: Memory) -> None:
@@ -119,8 +117,8 @@ def test_browse_read_and_scroll(bundle: Memory) -> None:
         line.text for line in reading.lines
     ]
     assert 2 == reading.left_out
-    around = bundle.read_session("garden", around="garden-3", window=1)
-    assert ["garden-2", "garden-3", "garden-4"] == [line.id for line in around.lines]
+    around = bundle.read_session("garden", around="garden-3")
+    assert [f"garden-{number}" for number in range(1, 6)] == [line.id for line in around.lines]
     with pytest.raises(UnknownRevision, match="no entry"):
         bundle.read_session("garden", around="nothing-1")
     with pytest.raises(UnknownRevision):
