@@ -198,7 +198,6 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
     "more": lambda state: {k: v for k, v in state.concept.meta.items() if k not in _OF_A_SESSION},
     "session_title": lambda state: "" if state.get("title") == f"Session {state.id}" else state.get("title"),
     "shown_url": _shown_url,
-    "sources": lambda file: [edge.source for edge in file.backlinks],
     "unified": lambda diff: "".join(diff.unified()),
     "written": lambda one: [written_line(derived.change) for derived in one.wrote],
 }

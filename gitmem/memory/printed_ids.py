@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gitmem.errors import FoundSomething, UnknownRevision
 from gitmem.memory import review
-from gitmem.memory.find.links import backlinks_of, links_of
 from gitmem.memory.ids import event_meant, spans_of
 from gitmem.okf.files import open_file
 from gitmem.okf.plain import Printed
@@ -18,7 +17,6 @@ from gitmem.okf.short_ids import looks_like_id
 
 if TYPE_CHECKING:
     from gitmem.memory.capture.session_page import SessionState
-    from gitmem.memory.find.links import Edge
     from gitmem.memory.find.recall import Reading
     from gitmem.memory.history.blame import Blamed
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
@@ -59,14 +57,22 @@ class ShownSnapshot(Printed):
 
 
 @dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link to a path, and whether something is there."""
+
+    path: str
+    exists: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ShownFile(Printed):
     """A file as it was at a commit; a page of the present memory with its links."""
 
     path: str
     commit: str
     data: bytes = field(repr=False)
-    links: tuple[Edge, ...] = ()
-    backlinks: tuple[Edge, ...] = ()
+    links: tuple[PageLink, ...] = ()
+    backlinks: tuple[str, ...] = ()
 
     @property
     def text(self) -> str | None:
@@ -106,8 +112,12 @@ def shown_file(memory: Memory, path: str, revision: str) -> ShownFile | ShownDir
         names = sorted(tree.names(path).items())
         return ShownDirectory(path, commit, tuple(name + "/" * one.is_directory for name, one in names))
     is_page = path.endswith(".md") and not path.startswith(("memories/", "sessions/"))
-    links = (links_of(memory, path), backlinks_of(memory, path)) if is_page and commit == memory.tip else ()
-    return ShownFile(path, commit, tree.read_entry(found), *links)
+    shown = ShownFile(path, commit, tree.read_entry(found))
+    if not is_page or commit != memory.tip:
+        return shown
+    index = memory.index.current()
+    links = tuple(PageLink(target, target in tree) for target in index.links(path))
+    return replace(shown, links=links, backlinks=tuple(index.backlinks(path)))
 
 
 def _no_such_file(memory: Memory, path: str, revision: str) -> UnknownRevision:

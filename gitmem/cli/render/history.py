@@ -431,9 +431,9 @@ def tell_shown_file(app: App, shown: ShownFile) -> None:
     if shown.links or shown.backlinks:
         out.line()
     for one in shown.links:
-        out.line(dim("links to     "), cyan(one.target), "" if one.exists else red("  (nothing there)"))
-    for one in shown.backlinks:
-        out.line(dim("linked from  "), cyan(one.source))
+        out.line(dim("links to     "), cyan(one.path), "" if one.exists else red("  (nothing there)"))
+    for path in shown.backlinks:
+        out.line(dim("linked from  "), cyan(path))
 
 
 def tell_shown_directory(app: App, shown: ShownDirectory) -> None:

@@ -12,11 +12,11 @@ from gitmem.config import Config, EndpointConfig
 from gitmem.errors import UnknownRevision
 from gitmem.index.query import parse
 from gitmem.memory.find.context import Context, context
-from gitmem.memory.find.links import backlinks_of, links_of
 from gitmem.memory.find.prefetch import Prefetch
 from gitmem.memory.find.recall import Line, Recall, Recalled
 from gitmem.memory.find.recap import extract
 from gitmem.memory.memory import Memory
+from gitmem.memory.printed_ids import PageLink, ShownFile, shown_file
 from gitmem.memory.upkeep.create import create
 from gitmem.safety.fence import sanitize
 from gitmem.world import World
@@ -296,10 +296,11 @@ def test_an_empty_context_is_false() -> None:
 
 def test_links_both_ways(bundle: Memory) -> None:
     """Edges from markdown links, also to what is not there."""
-    assert [("notes/gone.md", False), ("notes/tape.md", True)] == [
-        (edge.target, edge.exists) for edge in links_of(bundle, "notes/disk.md")
-    ]
-    assert ["notes/disk.md"] == [edge.source for edge in backlinks_of(bundle, "notes/tape.md")]
+    disk, tape = (shown_file(bundle, f"notes/{name}.md", "HEAD") for name in ("disk", "tape"))
+    assert isinstance(disk, ShownFile)
+    assert isinstance(tape, ShownFile)
+    assert (PageLink("notes/gone.md", False), PageLink("notes/tape.md", True)) == disk.links
+    assert ("notes/disk.md",) == tape.backlinks
 
 
 def test_windows_are_in_the_order_of_time(tmp_path: Path) -> None:
