@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from gitmem.okf import layout
@@ -125,6 +126,7 @@ def learned(changes: Iterable[Change]) -> Learned:
         else:
             knowledge.setdefault(change.path, []).append(change)
     items = _with_plans_joined([item for path, group in knowledge.items() for item in _items(path, group)])
+    items = _without_parts_of_skills(items)
     decisions = {item.path for item in items if item.noun == "decision"}
     return Learned(tuple(sorted(items, key=_place)), _record(record), tuple(_events(record, decisions)))
 
@@ -137,6 +139,18 @@ def _apart(change: Change) -> tuple[Change, ...]:
 
 
 # Knowledge
+
+
+def _without_parts_of_skills(items: list[LearnedItem]) -> list[LearnedItem]:
+    """A skill that came or went as one thing, without its further files."""
+    whole = [item for item in items if item.path.endswith(f"/{_SKILL_FILE}") and item.op != "change"]
+    roots = {(item.op, item.path.removesuffix(f"/{_SKILL_FILE}")) for item in whole}
+
+    def is_part(item: LearnedItem) -> bool:
+        above = accumulate(item.path.split("/")[:-1], "{}/{}".format)
+        return not item.path.endswith(f"/{_SKILL_FILE}") and any((item.op, one) in roots for one in above)
+
+    return [item for item in items if not (roots and is_part(item))]
 
 
 def _items(path: str, changes: list[Change]) -> Iterator[LearnedItem]:

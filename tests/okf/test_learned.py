@@ -128,6 +128,17 @@ def test_a_skill_has_a_name(path: str, title: str, about: str) -> None:
     assert (item.noun, item.heading, item.title, item.about) == ("skill", "Skills", title, about)
 
 
+def test_a_new_skill_is_one_thing() -> None:
+    """With all its files, in folders of any name; of one that is there already each file counts."""
+    skill = Concept.new("Skill", "Do it.\n", name="a", description="A").render()
+    files = {f"skills/a/{name}": b"x\n" for name in ("LICENSE.txt", "reference/deep/b.md", "scripts/c.sh")}
+    whole = {"skills/a/SKILL.md": skill, **files}
+    assert [("add", "a")] == [(item.op, item.title) for item in _of({}, whole).items]
+    assert [("remove", "a")] == [(item.op, item.title) for item in _of(whole, {}).items]
+    assert 3 == len(_of({"skills/a/SKILL.md": skill}, whole).items)
+    assert 2 == len(_of({}, {**whole, "skills/b/d.md": b"x\n"}).items)
+
+
 def test_bookkeeping_is_no_news() -> None:
     """Front matter that gitmem keeps beside what somebody says changes nothing that was learned."""
     old = Concept.new("Decision", "Use Postgres\n", title="Use Postgres", generated={"at": AT})
