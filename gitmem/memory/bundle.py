@@ -115,10 +115,7 @@ class Bundle:
             return [buffer for buffer in self._buffers if buffer.is_open]
 
     def flush_buffers(self, trigger: Trigger = "explicit") -> list[Any]:
-        """Flush every open buffer, each as a commit of its own; gives those that held something.
-
-        All are tried before a failure is raised.
-        """
+        """Flush every open buffer, each as a commit of its own; gives those that held something."""
         done, failed = [], []
         for buffer in self.open_buffers():
             try:
@@ -203,11 +200,7 @@ class Bundle:
         return None if data is None else Concept.parse(data, path)
 
     def session_title(self, session: str) -> str:
-        """Return what a session is about: the host's title, else the first thing the user said; empty where neither
-        is known.
-
-        For people. It is read from the tree as it is, so that what was taken back is in no title.
-        """
+        """The host's title of a session, else the first thing the user said, for people; empty where neither is known."""
         tree = self.tree()
         path = layout.find_session(tree, session)
         if path is None:
@@ -335,10 +328,7 @@ class Bundle:
             yield
 
     def finish_pending(self) -> bool:
-        """Finish what a dead writer began, and repair what a power cut damaged.
-
-        False where a live one is at work or the disk refuses.
-        """
+        """Finish what a dead writer or a power cut left; False where a live one is at work or the disk refuses."""
         try:
             if not recovery.is_due(self.repository):
                 return True

@@ -40,11 +40,7 @@ def problems_of(bundle: Bundle, edits: Iterable[HandEdit]) -> dict[str, str]:
 
 
 def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Published]:
-    """Commit what a person changed by hand, as kind `edit`.
-
-    A file that cannot be part of a bundle stops it when `strict`, before anything is committed; else it
-    is left where it is, with a warning.
-    """
+    """Commit hand edits; one that cannot be stops it when `strict`, else it is left where it is, with a warning."""
     tip, now = bundle.repository.tip(), bundle.world.clock()
     newest = of_seconds(bundle.repository.store.commit(tip).committer.time) if tip else None
     if newest is not None and newest - now > _DRIFT:  # once: the commit that follows has the clock's date
@@ -170,10 +166,7 @@ def _many_removed(bundle: Bundle, edit: HandEdit) -> int:
 def _acceptable(
     bundle: Bundle, edits: Iterable[HandEdit], *, look: bool = False
 ) -> tuple[list[HandEdit], dict[str, str]]:
-    """The edits that can be committed, in the form they are stored in, and why the others cannot, by their path.
-
-    Who only wants to `look` holds nothing back.
-    """
+    """The edits that can be committed, as they are stored, and why the others cannot; a `look` holds nothing back."""
     usable: list[HandEdit] = []
     edits = list(edits)
     problems = _colliding(bundle, edits)
@@ -218,10 +211,7 @@ def _as_concept(path: str, data: bytes) -> bytes:
 
 
 def _stored(bundle: Bundle, edit: HandEdit, look: bool) -> bytes | None:
-    """The bytes to store: as the person wrote them, but for the list of § entries and what is held back.
-
-    Raises where it is no file to store, has a secret that was not there before, or is flagged by the scanner.
-    """
+    """The bytes to store: as the person wrote them, but for the list of § entries and what is held back."""
     path = edit.path
     if edit.problem:
         raise InvalidContent(f"{path} {edit.problem}.")

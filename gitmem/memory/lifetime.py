@@ -53,10 +53,9 @@ class OpenBundle(Bundle):
         self.take_in_edits(strict=False)
 
     def close(self) -> list[Notice]:
-        """Commit what waits, bring a linked host's files along, and give back what is held open.
+        """Commit what waits, update a linked host's files, and give back what is held open; gives notices for its user.
 
-        Gives what there is to say to the host's user. Whatever fails, all of it is tried. A bundle that is used again
-        opens what it needs.
+        Whatever fails, all of it is tried. A bundle that is used again opens what it needs.
         """
         found: list[Notice] = []
         with contextlib.ExitStack() as steps:  # the last one first

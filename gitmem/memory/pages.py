@@ -161,11 +161,7 @@ class Plans:
         return self.get(plan.path)
 
     def complete(self, name: str, *, origin: Origin | None = None) -> Plan:
-        """Finish a plan: it moves to the archive as it is, open steps included.
-
-        What waits in the buffers of this process is flushed first, and a snapshot follows where the
-        settings want one.
-        """
+        """Finish a plan: buffers are flushed, and it moves to the archive as it is, open steps included."""
         from gitmem.memory.snapshots import Snapshots
 
         plan = self.get(name)

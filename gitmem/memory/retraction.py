@@ -58,10 +58,7 @@ def _is_said(key: EntryKey) -> bool:
 
 
 def holds(files: Files, name: str, *, apart_from: str = "") -> bool:
-    """Return whether a retraction of that name is in the tree, and nobody released it since.
-
-    One that names the turn `apart_from` does not count.
-    """
+    """Return whether the tree has a retraction of that name that holds, and that does not name the turn `apart_from`."""
     where = layout.retraction(name)
     data = files.read(where) if where in files else None
     is_apart = apart_from and data is not None and apart_from in turns_of(_said_in(data, where))
@@ -122,10 +119,7 @@ def _turns(entry: Entry, path: str) -> tuple[str, ...]:
 def set_state(
     files: WritableFiles, where: str, *, state: State, at: str, origin: Origin, turns: Iterable[str] = ()
 ) -> None:
-    """Make the retraction at a path hold, or (`released`) not any more; it outdoes what is there.
-
-    `turns` are those that wrote what it is about; they are added to those that it names.
-    """
+    """Make the retraction at a path hold, or (`released`) not any more, with the turns that wrote what it is about."""
     data = files.read(where)
     counter = 0
     every = sorted(turns)

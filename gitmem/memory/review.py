@@ -67,10 +67,7 @@ class Item(Printed):
 
 
 def waiting(bundle: Bundle, edits: Sequence[HandEdit] | None = None) -> list[Item]:
-    """Return what waits for a person, in the order in which it is shown.
-
-    `edits` are the hand edits where the caller has looked for them already: that is a look at every file.
-    """
+    """Return what waits for a person, in the order in which it is shown; `edits` are the hand edits, where known."""
     looks = _held, _hidden, _taken, _contested
     return [*(item for look in looks for item in look(bundle)), *_broken(bundle, edits), *_full(bundle)]
 

@@ -132,10 +132,7 @@ class Session:
         return self
 
     def end(self, /, messages: Messages = (), **known: Any) -> None:
-        """Flush and close; of `messages` the facts are kept that no compression has seen. Once is enough.
-
-        Where it fails the session stays open, and nothing that was recorded is lost.
-        """
+        """Flush and close, with the facts of `messages` that no compression has seen; a failure leaves it open."""
         if not self.is_open:
             return
         if messages:
@@ -242,10 +239,7 @@ class Session:
     # What happens
 
     def happened(self, kind: str, /, **fields: object) -> str:
-        """Take in one thing. Gives its event id; empty where the settings keep no such event.
-
-        The session hears it first, also what the settings leave out of the record.
-        """
+        """Take in one thing, which the session hears; gives its event id, or nothing where settings leave it out."""
         return self._take(kind, fields)
 
     def _take(
@@ -496,10 +490,7 @@ class Session:
         return replace(base, turn=turn or self.turn, reason=redacted(reason), source=redacted(source))
 
     def flush(self, trigger: Trigger = "explicit", *, everything: bool | None = None) -> list[Event]:
-        """Commit what waits; decisions of a turn that goes on wait for its end, unless `everything` is asked for.
-
-        An explicit flush asks for everything.
-        """
+        """Commit what waits, but for decisions of a turn that goes on; an explicit flush asks for `everything`."""
         everything = trigger == "explicit" if everything is None else everything
         self._judge_again()
         self._is_dirty = False

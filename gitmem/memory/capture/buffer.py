@@ -54,9 +54,8 @@ class Flushed:
 class HotMemoryBuffer:
     """Events of one writer, cheap to push, safe from the moment `push` returns.
 
-    `push` appends to a journal on disk and waits for neither git nor a lock. `flush` drains
-    everything in order as one commit. A process that dies in between loses nothing: the next one
-    finds its journal and commits it. Any thread may push; one at a time flushes.
+    `push` appends to a journal on disk and waits for neither git nor a lock. A process that dies before a flush loses
+    nothing: the next one finds its journal. Any thread may push; one at a time flushes.
     """
 
     def __init__(self, bundle: Bundle, session: SessionInfo | str, *, max_items: int | None = None) -> None:
@@ -125,12 +124,10 @@ class HotMemoryBuffer:
         self._session = session
 
     def push(self, /, _kind: str = "observation", **fields: Any) -> str:
-        """Take in one event; it outlives this process when this returns. Gives the event's id.
+        """Take in one event, and flush where the buffer is full; gives its id, or nothing where settings leave it out.
 
-        It is on disk `fsync_interval_ms` (200) later; with `fsync: always` when this returns.
-
-        Flushes when the buffer is full, or at once where the hot buffer is switched off. Gives
-        nothing for a kind that the settings leave out.
+        It outlives this process when this returns, and a power cut `fsync_interval_ms` (200) later; with
+        `fsync: always` at once.
         """
         event_id = self.take(_kind, fields)
         if event_id and self.wants_flush:
@@ -149,8 +146,6 @@ class HotMemoryBuffer:
         call: str = "",
     ) -> str:
         """Take in one event and never flush: for an agent's own thread, where nothing may wait. Gives the event's id.
-
-        It belongs to the present session, or to the one that is given.
 
         The session hears the event, also one that the settings leave out of the record: an entry may come from it.
         `heard` says that it did already, from the conversation that its host handed over. An event that `waits` is
@@ -191,10 +186,7 @@ class HotMemoryBuffer:
         known: Mapping[str, str] = _NONE,
         durable: bool = False,
     ) -> int:
-        """Keep something that a later process must know of this one, until it is settled; gives its number.
-
-        `known` has no words of a person or a program in it, and is kept as it is.
-        """
+        """Keep something that a later process must know of this one, until it is settled; gives its number."""
         clean = {name: redacted(text) if isinstance(text, str) else text for name, text in fields.items()}
         context = {**_context(self._session), **known}
         record = self.journal.append(CONTROL + kind, clean, self._session.id, context)
@@ -222,10 +214,7 @@ class HotMemoryBuffer:
             self._later.clear()
 
     def flush(self, trigger: Trigger = "explicit", *, everything: bool = True) -> Flushed:
-        """Drain everything in order as one commit; what cannot be committed stays in the journal.
-
-        Without `everything` the events that wait for the end of their turn stay too.
-        """
+        """Commit everything in order, or all but the events that wait for the end of their turn; a failure keeps it all."""
         with self.drained(everything=everything) as events:
             published = events and commit_events(
                 self._bundle,
@@ -239,10 +228,7 @@ class HotMemoryBuffer:
 
     @contextmanager
     def drained(self, *, everything: bool = True) -> Iterator[list[Event]]:
-        """The events that wait, for a commit inside the block; when it ends well, they wait no more.
-
-        An error inside keeps them, and says so.
-        """
+        """The events that wait, for a commit inside the block; an error inside keeps them, and says so."""
         with self._flushing:
             found = self.journal.records()
             with self._count:
@@ -310,11 +296,7 @@ class Recording:
 
 
 def note_recalled(bundle: Bundle, session: str, entries: Iterable[tuple[str, EntryKey]]) -> None:
-    """Keep what a session was shown, by path and key; of one that the memory does not know, nothing.
-
-    It goes to the session's journal where that is open here, else it is committed. A failure is a notice: the caller
-    gets the answer all the same.
-    """
+    """Keep what a session was shown, by path and key, in its journal or by a commit; a failure is a notice."""
     try:
         names = bundle.part(Exposure).was_shown(session, entries)
         if not names or not session:

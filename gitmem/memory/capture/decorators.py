@@ -48,10 +48,7 @@ def memorize_decision(
 def memorize_tool(
     bundle: Recorder, *, name: str = "", session: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Record each call of the function as a tool call, also one that fails.
-
-    The first one makes the tool known, with its docstring.
-    """
+    """Record each call of the function as a tool call, also one that fails; its docstring describes the tool."""
     known: set[Callable[..., object]] = set()
 
     def tell(function: Callable[..., object], given: object, result: object, error: Exception | None) -> None:

@@ -44,10 +44,7 @@ class FrozenBlock(Printed):
 
 
 def freeze(bundle: Bundle, *, revision: str = "HEAD", user: str = "") -> FrozenBlock:
-    """The block of a revision as a session would see it; it never changes afterwards.
-
-    `user` is the page of the user whom the session talks to, where there are several.
-    """
+    """The block of a revision as a session would see it, with the page of its `user` where there are several."""
     commit, blocks = bundle.resolve(revision), []
     for target in TARGETS:
         shown = _shown_entries(bundle, commit, target, user)
