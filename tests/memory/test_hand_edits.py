@@ -120,3 +120,22 @@ def test_whatever_is_committed_can_be_checked_out(bundle: Memory, tmp_path: Path
     for name in ODD:
         if f"notes/{name}" not in kept:
             (notes / name).unlink()
+
+
+@pytest.mark.parametrize(
+    "name", ["a\\b.md", "git~1", ".GIT", ".g\u200cit", "con.md", "a:b.md", "x" * 220 + ".md", "trail.", "UP.md"]
+)
+def test_what_git_clone_cannot_check_out_is_not_committed(bundle: Memory, tmp_path: Path, name: str) -> None:
+    """The person is told which file and why; the next write leaves it alone, and what is committed can be cloned."""
+    notes = Path(bundle.root, "notes")
+    notes.mkdir()
+    (notes / "up.md").write_text("# Fine\n")
+    bundle.take_in_edits(strict=True)
+    (notes / name).write_text("# Not fine\n")
+    with pytest.raises(InvalidContent, match="notes/"):
+        bundle.take_in_edits(strict=True)
+    bundle.remember("Ada likes tea")
+    strict = ("-c", "core.protectNTFS=true", "-c", "core.protectHFS=true")
+    run_git(tmp_path, *strict, "clone", "--quiet", bundle.root, "clone")
+    assert ["up.md"] == [file.name for file in Path(tmp_path, "clone", "notes").iterdir()]
+    (notes / name).unlink()

@@ -65,6 +65,7 @@ def test_old_ones_are_thinned(make_bundle: Callable[..., Memory], clock: Clock) 
     assert 29 <= len([age for age in ages if day <= age < month]) <= 31
     assert 2 <= len([age for age in ages if age >= month]) <= 4
     assert refs(bundle, "refs/gitmem/auto") == [f"refs/gitmem/auto/{name}" for name in left]
+    assert "" == run_git(bundle.root, "fsck", "--strict")
 
 
 @given(_moments)
