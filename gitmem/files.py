@@ -355,16 +355,18 @@ def write_open(
 def read_file(path: str) -> bytes | None:
     """The file's bytes, or None where there is none; raises OSError for a pipe or a device, which may have no end."""
     try:
-        with open(path, "rb", buffering=0, opener=_open_at_once) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is not a regular file", path)
+        with os.fdopen(_open_file(path, 0), "rb", buffering=0) as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)
+def _open_file(path: str, flags: int) -> int:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    return descriptor
 
 
 def open_regular(path: str, *, follow: bool = False) -> int:
@@ -373,14 +375,10 @@ def open_regular(path: str, *, follow: bool = False) -> int:
     A link is refused unless it is to be followed.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else _NO_LINK))
+        return _open_file(path, 0 if follow else _NO_LINK)
     except OSError as error:
         reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
         raise InvalidContent(f"{path} cannot be read ({reason}).") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise InvalidContent(f"{path} is not a regular file.")
-    return descriptor
 
 
 def read_regular(path: str) -> bytes:

@@ -6,6 +6,7 @@ arguments nor the environment. A process can be given up whatever its connection
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gitmem.git.packs import is_sealed
+from gitmem.git.refs import ANCIENT
 from gitmem.git.transport import MACHINES, is_travelling
 
 _ZERO = "0" * 40
@@ -133,14 +135,14 @@ def _break_ancient_locks(client: Any, path: Any, refs: Sequence[str]) -> None:
 
     if not isinstance(client, LocalGitClient):
         return
-    from gitmem.git.refs import break_ancient
-
     root = os.fsdecode(path)
     git_dir = os.path.join(root, ".git") if os.path.isdir(os.path.join(root, ".git")) else root
     packs = os.path.join(git_dir, "objects", "pack")
     left = [os.path.join(packs, name) for name in os.listdir(packs) if name.endswith(".lock")]
     for lock in (*left, *(os.path.join(git_dir, *ref.split("/")) + ".lock" for ref in refs)):
-        break_ancient(lock)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if time.time_ns() - os.stat(lock).st_mtime_ns > ANCIENT:
+                os.unlink(lock)
 
 
 def _reason(error: Exception) -> str:

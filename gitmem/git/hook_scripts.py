@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from gitmem import resources
-from gitmem.files import make_directories, write_new
+from gitmem.files import make_directories, read_file, write_new
 
 State = Literal["ours", "missing", "foreign", "broken"]
 
@@ -38,25 +38,17 @@ def put(git_dir: str, names: Collection[str], *, python: str) -> list[str]:
 
 def state(git_dir: str, name: str) -> State:
     """Return the state of a hook; `broken` where it bypasses the launcher, or the launcher's program is gone."""
-    script = _read(git_dir, name)
+    script = read_file(os.path.join(git_dir, "hooks", name))
     if script is None:
         return "missing"
     if not _OURS.search(script):
         return "foreign"
-    launcher = _read(git_dir, _LAUNCHER)
+    launcher = read_file(os.path.join(git_dir, "hooks", _LAUNCHER))
     if launcher is None or _BY_LAUNCHER not in script:
         return "broken"
     called = _PYTHON.search(launcher.decode("utf-8", "replace"))
     python = "".join(shlex.split(called[1])) if called else ""
     return "broken" if python and not os.access(python, os.X_OK) else "ours"
-
-
-def _read(git_dir: str, name: str) -> bytes | None:
-    try:
-        with open(os.path.join(git_dir, "hooks", name), "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
 
 
 def _write(git_dir: str, name: str, script: str) -> None:

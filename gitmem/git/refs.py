@@ -189,15 +189,16 @@ class Refs:
             self._taken += 1
             lock = PreparedLock(path, os.path.join(scratch, f"{threading.get_ident()}-ref{self._taken}"))
             try:
-                if name != "index":  # whose lock an editor may hold for long
-                    break_ancient(lock.lock_path)
                 lock.take()
                 yield lock
             finally:
                 lock.release()
 
     def stale_locks(self, names: Iterable[str] | None = None) -> list[str]:
-        """The lock files of dead writers of ours, or that are older than the boot. The caller holds the bundle lock."""
+        """The lock files of dead writers: of ours, or older than the boot or than git holds one.
+
+        The caller holds the bundle lock.
+        """
         present = {}
         for name in self.locks() if names is None else names:
             path = self.path(name) + ".lock"
@@ -212,11 +213,13 @@ class Refs:
                     others |= {entry.inode() for entry in os.scandir(directory.path)}
         uptime = time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
         begun = time.time_ns() - uptime - _BOOT_SLACK
+        index = self.path("index.lock")  # an editor may hold it for long
+        oldest = max(begun, time.time_ns() - ANCIENT)
         return [
             path
             for path, found in present.items()
             if _identity(found) not in PreparedLock.held
-            and (found.st_ino in others or found.st_mtime_ns < begun)
+            and (found.st_ino in others or found.st_mtime_ns < (begun if path == index else oldest))
         ]
 
     def break_stale(self, names: Iterable[str] | None = None) -> None:
@@ -320,7 +323,7 @@ def check_ref_name(name: str) -> None:
 
 # Git's locks
 
-_ANCIENT = 10 * 60 * 1_000_000_000
+ANCIENT = 10 * 60 * 1_000_000_000
 """Nanoseconds: git holds the lock on a ref for some of a second."""
 _BOOT_SLACK = 60 * 1_000_000_000
 PATIENCE = 30.0
@@ -442,13 +445,6 @@ def _identity(stat: os.stat_result) -> tuple[int, int]:
 
 
 os.register_at_fork(after_in_child=PreparedLock.held.clear)
-
-
-def break_ancient(path: str) -> None:
-    """Remove a lock file that was left long ago; only where a lock is held for a moment, as on a ref."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        if time.time_ns() - os.stat(path).st_mtime_ns > _ANCIENT:
-            os.unlink(path)
 
 
 def _new_file(path: str) -> int:

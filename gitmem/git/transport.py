@@ -371,7 +371,9 @@ def take_over(room: ThrowAway, repository: Repository) -> None:
         stem, ending = os.path.splitext(name)
         # A pack without its index is what a killed sync left: another of its name may have other bytes.
         if ending in (".pack", ".idx", ".rev") and not os.path.exists(os.path.join(target, f"{stem}.idx")):
-            _durable_move(os.path.join(source, name), os.path.join(target, name))
+            make_durable(source, [name])
+            os.replace(os.path.join(source, name), os.path.join(target, name))
+            close_to_others(os.path.join(target, name))  # git made it
     durable_directory(target)
 
 
@@ -386,12 +388,6 @@ def write_bundle_file(repository: Repository, path: str, refs: Mapping[str, Oid]
     with about(path):
         replace_file(path, data, scratch=os.path.dirname(os.path.abspath(path)), durable=True)
     return sum(one.type == b"commit" for one in objects)
-
-
-def _durable_move(source: str, target: str) -> None:
-    make_durable(os.path.dirname(source), [os.path.basename(source)])
-    os.replace(source, target)
-    close_to_others(target)  # git made it
 
 
 def remote_ref(remote: str) -> str:

@@ -123,7 +123,8 @@ def test_whatever_is_committed_can_be_checked_out(bundle: Memory, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "name", ["a\\b.md", "git~1", ".GIT", ".g\u200cit", "con.md", "a:b.md", "x" * 220 + ".md", "trail.", "UP.md"]
+    "name",
+    ["a\\b.md", "git~1", ".GIT", ".g\u200cit", "con.md", "a:b.md", "x" * 220 + ".md", "trail.", "UP.md"],
 )
 def test_what_git_clone_cannot_check_out_is_not_committed(bundle: Memory, tmp_path: Path, name: str) -> None:
     """The person is told which file and why; the next write leaves it alone, and what is committed can be cloned."""

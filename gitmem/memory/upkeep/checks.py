@@ -324,15 +324,14 @@ class Checks:
         return "The git hooks and the merge driver are in place."
 
     def _settings(self) -> Iterator[Problem]:
-        unsafe = git_settings.unsafe_settings(self._repository)
-        for setting in unsafe:
+        for setting in git_settings.unsafe_settings(self._repository):
             now = f"is {setting.value}" if setting.value else "is not set"
             yield Problem(
                 "settings",
                 f"{setting.key} {now} in this repository: {setting.why}.",
                 f"Run `git config {setting.key} {setting.wanted}`.",
                 serious=bool(setting.value),
-                fix=lambda setting=setting: self._make_safe(setting),  # type: ignore[misc]
+                fix=partial(self._make_safe, setting),
             )
 
     def _make_safe(self, setting: git_settings.UnsafeSetting) -> str:
