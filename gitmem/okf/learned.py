@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 from gitmem.okf import layout
 from gitmem.okf.entries import CONCEPT, Change, Entry, EntryKey, Op
@@ -126,7 +126,7 @@ def learned(changes: Iterable[Change]) -> Learned:
         else:
             knowledge.setdefault(change.path, []).append(change)
     items = _with_plans_joined([item for path, group in knowledge.items() for item in _items(path, group)])
-    items = _without_parts_of_skills(items)
+    items = without_parts_of_skills(items)
     decisions = {item.path for item in items if item.noun == "decision"}
     return Learned(tuple(sorted(items, key=_place)), _record(record), tuple(_events(record, decisions)))
 
@@ -141,16 +141,22 @@ def _apart(change: Change) -> tuple[Change, ...]:
 # Knowledge
 
 
-def _without_parts_of_skills(items: list[LearnedItem]) -> list[LearnedItem]:
+_T = TypeVar("_T", Change, LearnedItem)
+
+
+def without_parts_of_skills(found: Iterable[_T]) -> list[_T]:
     """A skill that came or went as one thing, without its further files."""
-    whole = [item for item in items if item.path.endswith(f"/{_SKILL_FILE}") and item.op != "change"]
-    roots = {(item.op, item.path.removesuffix(f"/{_SKILL_FILE}")) for item in whole}
+    found, end = list(found), f"/{_SKILL_FILE}"
+    pages = [one for one in found if one.path.endswith(end) and one.key == CONCEPT]
+    whole = {(one.op, one.path.removesuffix(end)) for one in pages}
 
-    def is_part(item: LearnedItem) -> bool:
-        above = accumulate(item.path.split("/")[:-1], "{}/{}".format)
-        return not item.path.endswith(f"/{_SKILL_FILE}") and any((item.op, one) in roots for one in above)
+    def is_part(one: _T) -> bool:
+        above = accumulate(one.path.split("/")[:-1], "{}/{}".format)
+        return (
+            one.op != "change" and not one.path.endswith(end) and any((one.op, way) in whole for way in above)
+        )
 
-    return [item for item in items if not (roots and is_part(item))]
+    return [one for one in found if not (whole and is_part(one))]
 
 
 def _items(path: str, changes: list[Change]) -> Iterator[LearnedItem]:

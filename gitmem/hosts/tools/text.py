@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.memory.gate.egress import FLAGGED, GONE
 from gitmem.okf import layout
-from gitmem.okf.learned import BOOKKEEPING, noun_of, skill_file_of
+from gitmem.okf.learned import BOOKKEEPING, noun_of, skill_file_of, without_parts_of_skills
 from gitmem.okf.timestamps import parse
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def is_knowledge(path: str) -> bool:
 
 
 def knowledge(egress: Egress, changes: Iterable[Change]) -> Iterator[str]:
-    """Changes of what is known, one line each, in the words that hold now; a concept of several parts is one thing."""
+    """Changes of what is known, in the words that hold now: a line for each thing, and one for a skill that came or went."""
     named: set[str] = set()
-    for change in changes:
+    for change in without_parts_of_skills(changes):
         if not is_knowledge(change.path) or not egress.tells(change):
             continue
         is_part = change.key.space in ("meta", "body")

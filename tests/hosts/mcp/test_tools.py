@@ -64,7 +64,11 @@ def test_skills_from_little_to_much(client: Inside, place: Place) -> None:
     assert "The host is stage1." in client.use("skills", name="deploy", file="references/hosts.md")
     assert "There is no skill" in client.fail("skills", name="depoly")
     assert "needs the name" in client.fail("skills", file="references/hosts.md")
-    assert ["+ skill: deploy", "+ skill: deploy references/hosts.md"] == client.use("diff").split("\n")
+    assert "+ skill: deploy" == client.use("diff")
+    client.use("snapshot", name="before")
+    place.memory.skills.patch("deploy", "description:", "version: 1.2.0\ndescription:")
+    place.memory.skills.write_file("deploy", "references/more.md", "More.\n")
+    assert "+ skill: deploy references/more.md" in client.use("diff", a="before")
 
 
 def test_the_same_again_is_the_same(client: Inside, place: Place) -> None:
