@@ -126,6 +126,8 @@ class Sync:
         """Where the remote's `main` stands now."""
         self._there: dict[str, Oid] = {}
         """The named snapshots that the remote has now."""
+        self._machines = 0
+        """Machines with a branch on the remote."""
         self._is_left = False
         """Whether the fold of what is here is left to another machine."""
 
@@ -202,7 +204,9 @@ class Sync:
                 if self._bundle.tip == self._main or attempt == _TRIES:
                     return
                 continue
-            if self._done.branch and (self._is_left or attempt >= _FOLDS):
+            if self._done.branch and (
+                self._is_left or attempt >= _FOLDS or not self._is_folder(self._machines)
+            ):
                 return
             time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 (jitter, not a secret)
         raise RemoteError(f"Other machines keep pushing to {self._remote.name}: try again in a moment.")
@@ -223,6 +227,7 @@ class Sync:
 
                     fetched = carried_over(self._bundle, room_dir, room, fetched, self._branch)
                 self._main, self._there = fetched.main, dict(fetched.snapshots)
+                self._machines = len(fetched.branches)
                 if self._done.dry_run and remote.pushes:
                     self._done.sent = len(only_in(room, self._bundle.tip, fetched.main))
                 if not remote.pulls:
@@ -313,12 +318,15 @@ class Sync:
         tip = self._bundle.tip
         ours = bool(only_in(room, tip, main))
         ahead = len(branches.tips) + ours
-        must = self._folds or not self._takes_branches or not branches.tips
-        if must or random.random() < _FOLDERS / ahead:  # noqa: S311 (a choice, no secret)
+        if not self._takes_branches or not branches.tips or self._is_folder(ahead):
             return
         branches.tips.clear()
         branches.checked.clear()
         self._is_left = ours and not is_ancestor(room, main, tip)
+
+    def _is_folder(self, machines: int) -> bool:
+        """Choose whether this machine folds, of so many that could."""
+        return self._folds or random.random() * machines < _FOLDERS  # noqa: S311 (a choice, no secret)
 
     def _say_what_came(self, checked: Iterable[Checked], notices: Iterable[Notice]) -> None:
         found = list(notices)

@@ -166,6 +166,24 @@ def counted(sync: Sync) -> list[list[str]]:
     return made
 
 
+def test_of_many_machines_one_that_is_beaten_leaves_the_fold(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where many have a branch, few fold: the others stop when their branch is on the server."""
+    a = machines.first()
+    b = machines.another("b")
+    b.curated.add("b knows")
+    for number in range(9):
+        run_git(machines.hub, "update-ref", f"refs/heads/in/m{number}", "main")
+    monkeypatch.setattr("random.random", lambda: 0.9)
+    sync = beaten(machines, b, racing(machines))
+    pushes = counted(sync)
+    assert "in/b" == sync.run().branch
+    assert 1 == len(pushes)
+    machines.sync(a)
+    assert "b knows" in texts(a)
+
+
 def test_many_machines_at_once(machines: Machines) -> None:
     """All are a success, nothing is lost, and one more fold has everything."""
     machines.first()
