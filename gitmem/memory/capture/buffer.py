@@ -31,11 +31,11 @@ from gitmem.memory.origin import Origin, Trigger
 from gitmem.memory.retraction import retracted_in
 from gitmem.notices import Notice
 from gitmem.okf.events import Event
+from gitmem.safety.verdict import Result, Verdict
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.okf.entries import EntryKey
-    from gitmem.safety.verdict import Result
 
 
 _SAID = {"turn": "assistant", "observation": "content"}
@@ -343,6 +343,11 @@ def lay_events(
     origin: Origin,
 ) -> Counter[str]:
     """Put events into a transaction that may hold more; what the scanner flags goes to quarantine."""
+
+    def admitted(info: SessionInfo) -> SessionInfo:  # a refusal would reach no person
+        said = {name: text for name in _SESSION_WORDS if (text := getattr(info, name))}
+        return replace(info, **{name: Admission(bundle).note(text, TRAILER) for name, text in said.items()})
+
     # Again: a journal may be of a time with another setting, or of another program.
     words = transcripts_of(bundle.config)
     kept = [replace(event, fields=words.event(event.kind, event.fields)) for event in events]
@@ -350,22 +355,22 @@ def lay_events(
         edits,
         _admitted(bundle, kept, origin),
         writer=writer,
-        sessions={name: _admitted_session(bundle, info) for name, info in sessions.items()},
+        sessions={name: admitted(info) for name, info in sessions.items()},
         retracted=retracted_in(edits),
     )
 
 
 def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[Event]:
     """The events; in place of one that the scanner flags, one of the same id that says where its text is."""
-    from gitmem.safety.verdict import Verdict
-
     admission = Admission(bundle, origin=origin)
     admitted = list(events)
     flagged: dict[int, Result] = {}
     judged = admission.judge_all([event.entry for event in events], EVENT)
     for number, (event, result) in enumerate(zip(events, judged, strict=True)):
         came = _came(bundle, event, origin)
-        scanned = _settled(event, result)
+        policy = TALK if event.kind == "turn" else EVENT
+        is_let_in = policy.on_hold == "let in" and result.verdict is Verdict.HOLD
+        scanned = Result(Verdict.ALLOW, result.findings) if is_let_in else result
         judged_by = admission.judge_origin(event.text, scanned, session=event.session, turn=event.turn)
         verdict = came.judged(judged_by, len(event.text))
         if verdict.verdict is not Verdict.ALLOW:
@@ -381,15 +386,6 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
     return admitted
 
 
-def _settled(event: Event, result: Result) -> Result:
-    """The verdict that counts for an event by the policy of its kind."""
-    from gitmem.safety.verdict import Result, Verdict
-
-    policy = TALK if event.kind == "turn" else EVENT
-    is_let_in = policy.on_hold == "let in" and result.verdict is Verdict.HOLD
-    return Result(Verdict.ALLOW, result.findings) if is_let_in else result
-
-
 def _came(bundle: Bundle, event: Event, origin: Origin) -> Marking:
     """Return where an event came from: a decision, which is believed later, or an answer, which a model may read again."""
     admission = Admission(bundle, origin=replace(origin, session=event.session))
@@ -399,13 +395,6 @@ def _came(bundle: Bundle, event: Event, origin: Origin) -> Marking:
         return admission.marking(said, decides=True)
     said = event.fields.get(_SAID.get(event.kind, ""), "")
     return admission.marking(said, may_wait=False) if said else Marking()
-
-
-def _admitted_session(bundle: Bundle, session: SessionInfo) -> SessionInfo:
-    """Return what a host says of a session; a refusal would reach no person."""
-    admission = Admission(bundle)
-    said = {name: text for name in _SESSION_WORDS if (text := getattr(session, name))}
-    return replace(session, **{name: admission.note(text, TRAILER) for name, text in said.items()})
 
 
 def _held(event: Event, result: Result) -> tuple[str, Result, dict[str, str]]:

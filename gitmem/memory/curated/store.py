@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 from gitmem.config import Config
@@ -465,8 +466,6 @@ def _the_one(entries: Sequence[Entry], old: str, where: str, refusal: Callable[[
 
 def _near(old: str, texts: Iterable[str]) -> list[str]:
     """Texts that have some of the words, or nearly; those with most of them first."""
-    from difflib import get_close_matches
-
     words = old.casefold().split()
     scores = {
         text: sum(bool(get_close_matches(word, text.casefold().split(), 1, 0.7)) for word in words)

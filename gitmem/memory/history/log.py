@@ -321,7 +321,7 @@ class History:
     def _runs(
         self, commits: Sequence[Commit], path: str = "", *, knowledge: bool = False
     ) -> tuple[Sides, ...]:
-        """What each run of commits (newest first) did that follow one another, the oldest first.
+        """The changes of each run of commits (newest first) that follow one another, the oldest first.
 
         A run is compared as a whole: what happens inside it and is undone there need not be read.
         """
