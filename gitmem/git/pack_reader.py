@@ -91,7 +91,8 @@ class Pack:
 
     def _damage(self, ending: str, error: Exception) -> BundleUnusable:
         name = os.path.basename(self._stem) + ending
-        return BundleUnusable(f"The pack {name} cannot be read ({error}).", hint=VERIFY)
+        reason = "it is cut short" if isinstance(error, (IndexError, struct.error)) else error
+        return BundleUnusable(f"The pack {name} cannot be read ({reason}).", hint=VERIFY)
 
     def read(self, name: bytes) -> tuple[bytes, bytes] | None:
         """Type and content of an object, or None; a flipped bit is never taken for memory."""

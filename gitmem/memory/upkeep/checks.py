@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gitmem.errors import VERIFY, GitMemError
-from gitmem.files import open_to_others, read_file, write_new
+from gitmem.files import open_to_others, write_new
 from gitmem.git import git_index, git_settings, housekeeping, transaction
 from gitmem.git.commit_graph import walk
 from gitmem.git.objects import Oid
@@ -198,18 +198,17 @@ class Checks:
     # The work tree
 
     def _index(self) -> Iterator[Problem]:
-        path = self._repository.index_file.path
-        raw = read_file(path)
-        if raw is None or self._repository.tip() is None:
-            if self._repository.tip() is not None:
-                yield Problem(
-                    "index",
-                    "Git's index is missing, so git takes every file for deleted.",
-                    "The next write makes it again; so does `git reset`.",
-                    fix=self._renew_index,
-                )
+        if self._repository.tip() is None:
             return
-        if git_index.load(path) is None:
+        path = self._repository.index_file.path
+        if not os.path.exists(path):
+            yield Problem(
+                "index",
+                "Git's index is missing, so git takes every file for deleted.",
+                "The next write makes it again; so does `git reset`.",
+                fix=self._renew_index,
+            )
+        elif git_index.load(path) is None:
             yield Problem(
                 "index",
                 "Git's index is damaged, split or sparse; what was staged in it cannot be read by gitmem.",

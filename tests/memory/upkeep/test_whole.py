@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
+from gitmem.errors import BundleUnusable
+from gitmem.git.git_directory import open_repository
 from gitmem.git.message import Message
 from gitmem.git.objects import FILE, GitObject, Person, TreeEntry, render_commit
 from gitmem.memory.memory import Memory
@@ -145,6 +147,18 @@ def test_a_truncated_pack_is_told_once(bundle: Memory) -> None:
     assert "checksum does not match" in problems[0].what
     assert "Missing or damaged" in problems[1].what
     assert "gitmem check" not in problems[0].remedy
+
+
+@pytest.mark.parametrize("ending", [".pack", ".idx"])
+def test_the_beginning_of_a_pack_is_not_a_pack(bundle: Memory, ending: str) -> None:
+    """The message is for a person, not for a programmer."""
+    for pack in Path(bundle.repository.store.pack_directory).glob(f"*{ending}"):
+        pack.chmod(0o600)
+        os.truncate(pack, 40)
+    bundle.repository.store.close()
+    with pytest.raises(BundleUnusable, match=rf"\{ending} cannot be read \(it is cut short\)") as refused:
+        open_repository(bundle.root).store.read(bundle.tip)
+    assert "gitmem check" in refused.value.hint
 
 
 def test_a_damaged_pack_goes_out_of_the_way_once_its_objects_are_back(bundle: Memory, tmp_path: Path) -> None:
