@@ -292,30 +292,25 @@ class App:
 
     # Dates
 
-    def date(self, seconds: float) -> str:
-        """A moment for people: an age on a terminal, else local time to the minute."""
+    def date(self, at: float | str, *, exact: bool = False) -> str:
+        """A moment, in seconds or as a file has it: an age on a terminal, else local time to the minute.
+
+        A moment to come has no age: it is shown `exact`. A text that is no moment is shown as it is.
+        """
         from gitmem.dates import age
-
-        local = self.world.local(seconds)
-        return age(local, now=self.world.here()) if self.ages else f"{local:%Y-%m-%d %H:%M}"
-
-    def moment(self, at: str) -> str:
-        """A timestamp of a file as `date` gives it; as it is where it is none."""
         from gitmem.okf.timestamps import parse
 
-        found = parse(at)
-        return self.date(found.timestamp()) if found else at
+        if isinstance(at, str):
+            found = parse(at)
+            if found is None:
+                return at
+            at = found.timestamp()
+        local = self.world.local(at)
+        return age(local, now=self.world.here()) if self.ages and not exact else f"{local:%Y-%m-%d %H:%M}"
 
     def day(self, at: str) -> str:
         """A timestamp of a file as an age, or as its local day."""
-        return self.moment(at) if self.ages else self.exact(at)[:10]
-
-    def exact(self, at: str) -> str:
-        """A timestamp of a file in local time, to the minute: for a moment to come, which has no age."""
-        from gitmem.okf.timestamps import parse
-
-        found = parse(at)
-        return f"{self.world.local(found.timestamp()):%Y-%m-%d %H:%M}" if found else at
+        return self.date(at) if self.ages else self.date(at, exact=True)[:10]
 
     def moment_of(self, typed: str, revision: str) -> str:
         """The moment that a date became, or that of a commit: `Friday 13 November, 23:59 (3630fa3e)`."""

@@ -153,7 +153,7 @@ def list_(app: App, category: str | None, stale: bool, failing: bool, prompt: bo
         use = used.of(one.name)
         app.out.line(bold(one.title), "  ", one.description)
         if use.times:
-            told = f"{count(use.times, 'use')}, {use.failed} failed, last {app.moment(use.last)}"
+            told = f"{count(use.times, 'use')}, {use.failed} failed, last {app.date(use.last)}"
             app.out.line("    ", dim(told), yellow("  needs a patch") if use.is_failing else "")
         if use.is_failing and use.note:
             app.out.line("    ", yellow(use.note))

@@ -143,7 +143,7 @@ def _status_rows(app: App, found: Status, *, verbose: bool) -> Iterator[tuple[st
     if found.last_session is not None:
         state, is_open = found.last_session.state, found.last_session.is_open
         when = state.get("started" if is_open else "ended")
-        told = f", {'open since' if is_open else 'ended'} {app.moment(when)}" if when else ""
+        told = f", {'open since' if is_open else 'ended'} {app.date(when)}" if when else ""
         title = f'"{shortened(found.title, 60)}"' if found.title else state.id
         yield "session" if is_open else "last session", title + told
         if learned := found.learned.in_short():
@@ -158,14 +158,14 @@ def _status_rows(app: App, found: Status, *, verbose: bool) -> Iterator[tuple[st
     if found.events_waiting:
         yield "journal", f"{count(found.events_waiting, 'event')} not committed yet"
     for one in found.remotes:
-        last = f"last sync {app.moment(one.last_success)}" if one.last_success else "never synced"
+        last = f"last sync {app.date(one.last_success)}" if one.last_success else "never synced"
         failed = f"; the last try failed: {one.last_error}" if one.failures else ""
         yield f"sync {one.remote.name}", f"{one.ahead:,} to send, {one.behind:,} to take in; {last}{failed}"
     if verbose:
         newest, weight = found.newest, found.weight
         subject = subject_in_words(newest.subject)
         yield "git directory", found.git_dir
-        yield "newest commit", f"{newest.id[:8]}  {subject}  ({app.moment(newest.at)})"
+        yield "newest commit", f"{newest.id[:8]}  {subject}  ({app.date(newest.at)})"
         yield "holds", f"{count(found.concept_count, 'concept')}, {count(len(found.paths), 'file')}"
         yield "object store", f"{size(weight.bytes)} ({count(weight.packs, 'pack')}, {weight.loose:,} loose)"
         yield "last gc", app.date(found.last_gc) if found.last_gc is not None else "never"
@@ -344,7 +344,7 @@ def item_words(item: Item) -> str:
 
 def tell_item(app: App, item: Item, *, lines: int = 0, **_: bool) -> None:
     """An item that waits for a person, its text cut to so many lines where that is asked for."""
-    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(app.moment(item.at)))
+    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(app.date(item.at)))
     if item.why:
         app.out.line(red("  ! "), safe(item.why))
     for name, value in (("session", item.session), ("source", item.source)):

@@ -86,7 +86,7 @@ def _place(app: App, hit: Hit, title: str) -> Iterator[str]:
     is_event = hit.key.space == "event"
     yield short(hit.key.id)
     yield _KINDS.get(hit.type, hit.type.lower())
-    yield app.moment(hit.at)
+    yield app.date(hit.at)
     # The file of an event is its session's; a file that is the entry is what to open.
     session = f'in "{shortened(title, 40)}"' if title else f"session {hit.session}"
     yield session if is_event and hit.session else hit.path
@@ -169,7 +169,7 @@ def tell_about(app: App, about: About) -> None:
         # The first words of a conversation: they may be of a turn that was taken back.
         title = Egress(app.bundle, app.bundle.index.current()).title(about.session, words)
     known = (about.source or about.platform, about.model, about.agent, about.machine)
-    told = (app.moment(about.started), about.session if title else "", *known)
+    told = (app.date(about.started), about.session if title else "", *known)
     app.out.block(cyan(title or about.session), dim("  ".join(("", *filter(None, told)))))
 
 
@@ -188,7 +188,7 @@ def _tell_chat(app: App, lines: Sequence[Line], *, around: int = 0) -> None:
         if last >= 0 and last != number - 1:
             app.out.line(dim("  …"))
         last = number
-        date, _, time = app.exact(line.at).partition(" ")
+        date, _, time = app.date(line.at, exact=True).partition(" ")
         if date != day:
             day = date
             app.out.line("  ", dim(day))

@@ -466,8 +466,8 @@ def _about_session(app: App, state: SessionState) -> Iterator[str]:
     who = " ".join(filter(None, (state.get("agent"), machine)))
     status = "open" if state.status == "open" else "ended"
     yield ", ".join(filter(None, (state.id, status, who, state.get("model"), state.get("platform"))))
-    ended = f", ended {app.moment(state.get('ended'))}" if state.get("ended") else ""
-    yield f"began {app.moment(state.get('started'))}{ended}"
+    ended = f", ended {app.date(state.get('ended'))}" if state.get("ended") else ""
+    yield f"began {app.date(state.get('started'))}{ended}"
     counts, tokens = state.concept.meta.get("counts"), state.concept.meta.get("tokens")
     if isinstance(counts, Mapping):
         yield ", ".join(
