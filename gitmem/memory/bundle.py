@@ -205,10 +205,8 @@ class Bundle:
         path = layout.find_session(tree, session)
         if path is None:
             return ""
-        try:
-            title = given_title(Concept.parse(tree.read(path) or b"", path), session)
-        except InvalidContent:  # a broken one is `verify`'s business
-            title = ""
+        page = Concept.parse_leniently(tree.read(path))
+        title = given_title(page, session) if page else ""
         home = path.removesuffix(".md")
         firsts = (name for name in tree.names(home) if name.endswith("-0001.md"))
         return title or first_words(tree.read(f"{home}/{name}") or b"" for name in firsts)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gitmem.errors import InvalidContent
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import CONCEPT, EntryKey, retraction_hash, shown_name
@@ -239,9 +238,8 @@ def said(path: str, entry: Entry) -> str:
     if entry.key.space == "event":
         return "\n".join(str(text) for name, text in entry.extra.items() if name not in _NO_WORDS)
     if entry.source and path.endswith(".md"):
-        try:
-            concept = Concept.parse(entry.source, path)
-        except InvalidContent:
+        concept = Concept.parse_leniently(entry.source)
+        if concept is None:
             return entry.source.decode("utf-8", "replace")
         words = (concept.title, str(concept.meta.get("description") or ""), concept.body)
         return "\n\n".join(word for word in words if word)

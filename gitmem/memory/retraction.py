@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
-from gitmem.errors import InvalidContent
 from gitmem.memory.edits import Files, ListedFiles, WritableFiles
 from gitmem.memory.origin import Origin
 from gitmem.okf import layout
@@ -71,10 +70,8 @@ def retracts(data: bytes | None, path: str) -> bool:
 
 
 def _said_in(data: bytes, path: str) -> Mapping[str, object]:
-    try:
-        return Concept.parse(data, path).meta
-    except InvalidContent:
-        return {}
+    concept = Concept.parse_leniently(data, path)
+    return concept.meta if concept else {}
 
 
 class Retracted:

@@ -54,6 +54,14 @@ class Concept:
         except (BrokenConcept, TooLarge) as error:
             raise type(error)(f"{_named(path)}: {error}", hint=_HINT) from error
 
+    @classmethod
+    def parse_leniently(cls, data: bytes | None, path: str = "") -> Concept | None:
+        """The concept in those bytes; None where they hold none: a broken one is the business of `gitmem check`."""
+        try:
+            return cls.parse(data, path) if data is not None else None
+        except InvalidContent:
+            return None
+
     @property
     def type(self) -> str:
         """The OKF type, never empty."""

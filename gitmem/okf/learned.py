@@ -222,7 +222,9 @@ def _whole(change: Change) -> LearnedItem:
         return replace(item, title=title, about=about)
     if entry.key != CONCEPT:
         return replace(item, parts=(change,), about=entry.text if entry.kind == "binary" else "")
-    concept = _concept(entry)
+    from gitmem.okf.concept import Concept
+
+    concept = Concept.parse_leniently(entry.source)
     marked = "unconfirmed" in concept.meta if concept else False
     if noun == "decision" and concept is not None:
         return replace(item, about=_rationale(concept.body), unconfirmed=marked)
@@ -281,16 +283,6 @@ def skill_file_of(path: str) -> tuple[str, str]:
         (n for n, name in enumerate(folders) if name in ("references", "scripts", "templates", "assets")), -1
     )
     return folders[home - 1], "/".join(folders[home:])
-
-
-def _concept(entry: Entry) -> Any:
-    from gitmem.errors import InvalidContent
-    from gitmem.okf.concept import Concept
-
-    try:
-        return Concept.parse(entry.source)
-    except InvalidContent:
-        return None
 
 
 def _rationale(body: str) -> str:

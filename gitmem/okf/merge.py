@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gitmem.errors import InvalidContent, TooLarge
+from gitmem.errors import TooLarge
 from gitmem.okf import frontmatter, layout, pages, timestamps
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
@@ -95,7 +95,8 @@ def _merge_sections(path: str, base: bytes | None, ours: bytes | None, theirs: b
 
 
 def _merge_events(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> Merged:
-    files = [_part(data) for data in (base, ours, theirs)]
+    parts = (open_file(path, data).content for data in (base, ours, theirs))
+    files = [part if isinstance(part, EventsFile) else None for part in parts]
     was, left, right = ({event.key: event for event in file.events} if file else {} for file in files)
     chosen = [_merge_event(was.get(key), left.get(key), right.get(key)) for key in _kept(was, left, right)]
     events = {_event_order(event): event for event in chosen}
@@ -128,13 +129,6 @@ def _note(file: EventsFile | None) -> str:
     return _only_notes(file).concept.body.strip() if file else ""
 
 
-def _part(data: bytes | None) -> EventsFile | None:
-    try:
-        return EventsFile.parse(data) if data is not None else None
-    except InvalidContent:  # a broken base: what both sides made of it counts as new
-        return None
-
-
 def _merge_event(base: Event | None, ours: Event | None, theirs: Event | None) -> Event:
     """The event of one id: as the side has it that changed it, then by a rule that is the same everywhere.
 
@@ -161,7 +155,7 @@ def _event_order(event: Event) -> tuple[object, ...]:
 
 
 def _merge_concepts(path: str, base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
-    old = _concept(base)
+    old = Concept.parse_leniently(base)
     left, right = Concept.parse(ours), Concept.parse(theirs)
     meta = _merge_meta(old, left, right)
     before = old.body if old is not None else None
@@ -229,13 +223,6 @@ def _generated_at(concept: Concept) -> str:
     return timestamps.canonical(at) or str(at or "")
 
 
-def _concept(data: bytes | None) -> Concept | None:
-    try:
-        return Concept.parse(data) if data is not None else None
-    except InvalidContent:
-        return None
-
-
 # Generated and special files
 
 
@@ -258,8 +245,13 @@ def _line_key(line: pages.LogLine) -> EntryKey:
 
 def _with_turns(chosen: bytes | None, sides: Iterable[bytes]) -> bytes | None:
     """A retraction with the turns that either side names."""
-    concept = _concept(chosen)
-    turns = {turn for side in sides if (other := _concept(side)) is not None for turn in turns_of(other.meta)}
+    concept = Concept.parse_leniently(chosen)
+    turns = {
+        turn
+        for side in sides
+        if (other := Concept.parse_leniently(side)) is not None
+        for turn in turns_of(other.meta)
+    }
     if concept is None or turns == set(turns_of(concept.meta)):
         return chosen
     return concept.with_meta(turns=sorted(turns)).render()
@@ -267,7 +259,7 @@ def _with_turns(chosen: bytes | None, sides: Iterable[bytes]) -> bytes | None:
 
 def _severity(data: bytes) -> tuple[int, int, str]:
     """Of two retractions the one with the highest counter counts, then the most severe state."""
-    concept = _concept(data)
+    concept = Concept.parse_leniently(data)
     counter, state = (concept.meta.get(key) if concept else None for key in ("counter", "state"))
     severity = _SEVERITY.index(state) if state in _SEVERITY else len(_SEVERITY)
     said = concept.with_meta(turns=None).render() if concept else data  # those are of both

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
-from gitmem.errors import InvalidContent
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.plain import plain
@@ -75,12 +74,8 @@ def new_receipts(
 
 def receipts_in(data: bytes | None) -> list[Receipt]:
     """The receipts of `config/erased.md`, in their order; none where it cannot be read."""
-    if data is None:
-        return []
-    try:
-        listed = Concept.parse(data, layout.CONFIG_ERASED).meta.get("receipts")
-    except InvalidContent:
-        return []
+    concept = Concept.parse_leniently(data)
+    listed = concept.meta.get("receipts") if concept else None
     found = map(Receipt.of, listed) if isinstance(listed, list) else ()
     return [receipt for receipt in found if receipt is not None]
 
