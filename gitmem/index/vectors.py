@@ -21,7 +21,7 @@ class Vectors:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._numpy: Any = import_module("numpy")
-        self._loaded = ""
+        self._loaded = "", 0
         self._entries: list[int] = []
         self._matrix: Any = None
 
@@ -59,9 +59,9 @@ class Vectors:
 
     def nearest(self, vector: Sequence[float], limit: int) -> list[tuple[int, float]]:
         """Return the entries whose messages are nearest, the best first, with how near each is, up to 1."""
-        self._load()
+        self._load(len(vector))
         asked, length = self._measured(vector)
-        if self._matrix is None or self._matrix.shape[1] != len(vector) or not length:
+        if self._matrix is None or not length:
             return []
         scores = self._numpy.concatenate(
             [
@@ -74,16 +74,15 @@ class Vectors:
             best.setdefault(self._entries[place], float(scores[place]))
         return list(best.items())[:limit]
 
-    def _load(self) -> None:
-        """Read the vectors, where there are others than last time."""
-        state = self._database.get("vectors changed")
+    def _load(self, width: int) -> None:
+        """Read the vectors of so many numbers, where there are others than last time; a damaged one is left out."""
+        state = self._database.get("vectors changed"), width
         if state == self._loaded:
             return
         rows = self._database.rows(
-            "SELECT m.entry, v.data FROM vector v JOIN message m ON m.id = v.message WHERE v.data <> x'' ORDER BY m.id"
+            "SELECT m.entry, v.data FROM vector v JOIN message m ON m.id = v.message WHERE length(v.data) = ? ORDER BY m.id",
+            (width,),
         )
-        width = len(rows[-1][1]) if rows else 0
-        rows = [row for row in rows if len(row[1]) == width]  # a damaged one is left out
         self._entries = [entry for entry, _ in rows]
         data = b"".join(row[1] for row in rows)
         self._matrix = self._numpy.frombuffer(data, dtype="int8").reshape(len(rows), width) if rows else None

@@ -245,15 +245,17 @@ def test_odd_texts_have_vectors_or_none(memory: Memory) -> None:
     assert 0 == Vectors(memory.index.current().database).count_missing()
 
 
-def test_a_damaged_vector_is_left_out(memory: Memory) -> None:
+@pytest.mark.parametrize("which", ["min", "max"])
+def test_a_damaged_vector_is_left_out(memory: Memory, which: str) -> None:
     assert sessions(memory, QUESTION)[0] == "s1"
     database = memory.index.current().database
     with database.writing():
         database.sql.execute(
-            "UPDATE vector SET data = x'ff' WHERE message = (SELECT min(message) FROM vector)"
+            f"UPDATE vector SET data = x'ff' WHERE message = (SELECT {which}(message) FROM vector)"
         )
     other = Memory(memory.repository, memory.config, memory.world)
     assert sessions(other, "boiler")[0] == "s2"
+    assert sessions(other, "what about heating?") == ["s2"]
     other.close()
 
 
