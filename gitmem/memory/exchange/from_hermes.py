@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from gitmem.errors import GitMemError, InvalidContent
 from gitmem.files import read_regular
@@ -49,18 +50,18 @@ def home_pieces(
     """All of a Hermes home, oldest first; `sessions` alone, or those that began since a moment."""
     if not os.path.isdir(home):
         raise InvalidContent(f"There is no directory {home}.")
-    others = [] if sessions else sorted([*_memories(home, importer), *_skills(home, importer)], key=_date)
+    others = (
+        []
+        if sessions
+        else sorted([*_memories(home, importer), *_skills(home, importer)], key=attrgetter("at"))
+    )
     database = os.path.join(home, "state.db")
     if os.path.lexists(database):
-        yield from heapq.merge(others, session_pieces(database, importer, since=since), key=_date)
+        yield from heapq.merge(others, session_pieces(database, importer, since=since), key=attrgetter("at"))
     elif sessions:
         raise InvalidContent(f"There is no state.db in {home}: Hermes keeps its sessions there.")
     else:
         yield from others
-
-
-def _date(piece: Piece) -> float:
-    return piece.at
 
 
 # Memory files

@@ -27,9 +27,8 @@ def history_pieces(path: str, other: OtherBundle, importer: Importer) -> Iterato
     if not os.path.lexists(os.path.join(path, ".git")):
         return
     try:
-        git_dir = git_dir_of(path)
-        history = _History(Repository(path, git_dir or ""), other, importer)
-        yield from history.pieces()
+        repository = Repository(path, git_dir_of(path) or "")
+        yield from _History(repository, other, importer).pieces()
     except GitMemError as error:
         importer.problem(f"The history of {path} was not read to its end: {error}")
 

@@ -432,8 +432,9 @@ class Importer:
             self.leave_out(path, f"{above} is a file here." if above else "it is a directory here.")
             return ""
         present, is_other = edits.read(path), basename(path) != basename(file.path)
-        is_here = not is_other and present is not None and _is_same_text(path, present, data)
-        if is_other or (present is not None and not is_here and not self._is_imported(path, origin.source)):
+        is_same = open_file(path, present).body == open_file(path, data).body
+        is_here = present is not None and is_same and not is_other
+        if is_other or (present is not None and not is_same and not self._is_imported(path, origin.source)):
             stem, extension = splitext(path)
             path = f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{extension}"
             is_here = path in edits
@@ -604,10 +605,6 @@ def _differing(path: str, one: bytes, other: bytes) -> str:
     pairs = zip(one.split(b"\n"), other.split(b"\n"), strict=False)
     lines = [str(number) for number, (left, right) in enumerate(pairs, 1) if left != right]
     return f"{path}, line {few(lines)}"
-
-
-def _is_same_text(path: str, one: bytes, other: bytes) -> bool:
-    return open_file(path, one).body == open_file(path, other).body
 
 
 def _is_from(commit: LogEntry, source: str) -> bool:
