@@ -36,9 +36,9 @@ class Result:
 class Cli:
     """Runs commands. Each one plays a minute after the one before."""
 
-    def __init__(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, made: bool = False) -> None:
         self.home = tmp_path / "home"
-        self.home.mkdir()
+        self.home.mkdir(exist_ok=made)
         self.cwd = tmp_path
         self.now = datetime(2026, 6, 30, 14, 0, tzinfo=UTC)
         self.env: dict[str, str] = plain_environment()

@@ -17,12 +17,15 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from gitmem.cli.main import main
 from gitmem.world import World
 
 from tests.cli.conftest import Cli
+from tests.trees import copied
 
 SHOWN = Path(__file__).parent / "views"
 MOST_LINES = {"diff": 60, "why": 40}
@@ -40,10 +43,11 @@ class Abroad(Cli):
         self.now = datetime(2026, 6, day, hour, 0, tzinfo=UTC)
 
 
-@pytest.fixture
-def life(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Abroad:
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Abroad:
     """A week of an agent: facts, a rewording, a decision, a plan, a lie and its way back, a hand edit."""
-    run = Abroad(tmp_path, capsys)
+    unread: Any = SimpleNamespace(readouterr=lambda: ("", ""))
+    run = Abroad(tmp_path_factory.mktemp("lived"), unread)
     run.at(20, 8)
     run.init()
     run.at(26, 9)
@@ -89,6 +93,17 @@ def life(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Abroad:
     run.write("notes/setup.md", "---\ntype: Note\ntitle: Setup\n---\nInstall node 20.\n")
     run("commit", "-m", "how to begin")
     run.at(30, 14)
+    return run
+
+
+@pytest.fixture
+def life(lived: Abroad, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Abroad:
+    """A copy of that memory, which its user knows."""
+    copied(lived.home.parent, tmp_path / "w")
+    known = tmp_path / "w/home/.config/gitmem/memories"
+    known.write_text(known.read_text().replace(str(lived.root), str(tmp_path / "w/mem")))
+    run = Abroad(tmp_path / "w", capsys, made=True)
+    run.cwd, run.now = tmp_path / "w/mem", lived.now
     return run
 
 
