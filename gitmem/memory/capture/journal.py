@@ -19,7 +19,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Literal, NoReturn
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, InvalidContent, UsageError
@@ -250,14 +250,6 @@ class Journal:
                 ) from error
             finally:
                 self._lock.release()
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         # Dropped without `close`: as after a crash, the events wait for the next start.

@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,7 @@ def kill_after(process: subprocess.Popen[bytes], seconds: float) -> list[str]:
 
 def test_append_gives_the_record_and_stores_it(tmp_path: Path) -> None:
     """What append returns is what the journal holds, numbered from 1 and stamped by the clock."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         record = journal.append("decision", {"decision": "tabs", "tags": ["a"]}, "s1", {"agent": "hermes"})
         expected = Record(1, "decision", AT, "s1", {"decision": "tabs", "tags": ["a"]}, {"agent": "hermes"})
         assert expected == record
@@ -145,7 +145,7 @@ def test_the_file_is_as_specified(tmp_path: Path) -> None:
     """A line is eight hexadecimal digits of CRC-32, a space and JSON; the first one names the journal."""
     import zlib
 
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         push(journal, "zwölf § 日本")
         lines = file_of(tmp_path, journal).read_bytes().split(b"\n")
         assert lines.pop() == b""
@@ -173,7 +173,7 @@ def test_append_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         written.append(data)
         return real(descriptor, data)
 
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         monkeypatch.setattr(os, "write", write)
         push(journal, "a\nb\r\n\u2028c", "d")
         assert [data.count(b"\n") for data in written] == [1, 1]
@@ -183,21 +183,21 @@ def test_append_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_event_is_in_the_file_before_append_returns(tmp_path: Path) -> None:
     """Another process can read it at once, whatever the fsync policy."""
     for fsync in ("always", "interval", "off"):
-        with new(tmp_path / fsync, fsync) as journal:
+        with closing(new(tmp_path / fsync, fsync)) as journal:
             push(journal, "needle")
             assert b"needle" in file_of(tmp_path / fsync, journal).read_bytes()
 
 
 def test_a_given_time_is_kept_in_canonical_form(tmp_path: Path) -> None:
     """An event that comes with its own time keeps it, in the bundle's form."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         record = journal.append("observation", {}, "s1", at="2026-01-02T03:04:05+02:00")
         assert record.at == "2026-01-02T01:04:05.000Z"
 
 
 def test_a_time_that_is_none_is_refused(tmp_path: Path) -> None:
     """A text that names no moment is an error with an example, and stores nothing."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         with pytest.raises(InvalidContent, match=r"yesterday.*like 2026-"):
             journal.append("observation", {}, "s1", at="yesterday")
         assert journal.records() == []
@@ -217,7 +217,7 @@ def test_a_clock_that_goes_backwards_does_not_change_the_order(tmp_path: Path) -
 @pytest.mark.parametrize("fsync", ["always", "interval", "off"])
 def test_forget_all_keeps_counting(tmp_path: Path, fsync: Fsync) -> None:
     """After everything is forgotten the numbers go on."""
-    with new(tmp_path, fsync) as journal:
+    with closing(new(tmp_path, fsync)) as journal:
         push(journal, "a", "b")
         journal.forget(2)
         assert journal.records() == []
@@ -229,7 +229,7 @@ def test_forget_all_keeps_counting(tmp_path: Path, fsync: Fsync) -> None:
 @pytest.mark.parametrize("fsync", ["always", "interval", "off"])
 def test_forget_some_keeps_the_rest(tmp_path: Path, fsync: Fsync) -> None:
     """Events pushed while a flush was under way stay, and later ones go behind them."""
-    with new(tmp_path, fsync) as journal:
+    with closing(new(tmp_path, fsync)) as journal:
         push(journal, "a", "b", "c", "d")
         journal.forget(2)
         push(journal, "e")
@@ -243,7 +243,7 @@ def test_forget_some_keeps_the_rest(tmp_path: Path, fsync: Fsync) -> None:
 
 def test_forget_leaves_what_is_to_be_kept(tmp_path: Path) -> None:
     """A record that still counts outlives the events around it, until it counts no more."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         push(journal, "a", "b", "c", "d")
         journal.forget(4, keep={2})
         assert [2] == [record.seq for record in journal.records()]
@@ -256,7 +256,7 @@ def test_forget_leaves_what_is_to_be_kept(tmp_path: Path) -> None:
 
 def test_forget_of_nothing_is_fine(tmp_path: Path) -> None:
     """An empty journal, number 0 and numbers far ahead are all harmless."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         journal.forget(0)
         journal.forget(99)
         push(journal, "a")
@@ -291,7 +291,7 @@ def test_close_leaves_pending_events_and_clears_an_empty_journal(tmp_path: Path)
     with dead(tmp_path) as found:
         found.discard()
     assert left(tmp_path) == []
-    with new(tmp_path) as other:
+    with closing(new(tmp_path)) as other:
         push(other, "a")
         other.forget(1)
     assert left(tmp_path) == []
@@ -351,7 +351,7 @@ def syncs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_always_syncs_each_push_before_it_returns(tmp_path: Path, syncs: list[float]) -> None:
     """As many syncs as pushes, and the name of the file too."""
-    with new(tmp_path, "always") as journal:
+    with closing(new(tmp_path, "always")) as journal:
         push(journal, "a")
         assert len(syncs) == 1
         assert not journal._unnamed
@@ -361,7 +361,7 @@ def test_always_syncs_each_push_before_it_returns(tmp_path: Path, syncs: list[fl
 
 def test_off_never_syncs(tmp_path: Path, syncs: list[float]) -> None:
     """Neither push nor forget nor close waits for the disk."""
-    with new(tmp_path, "off") as journal:
+    with closing(new(tmp_path, "off")) as journal:
         push(journal, "a", "b", "c")
         journal.forget(1)
     assert syncs == []
@@ -386,7 +386,7 @@ class Pauses:
 def slow_syncer(directory: Path) -> Iterator[tuple[Journal, Pauses]]:
     """A journal whose syncing thread pauses for as long as the test wants."""
     pauses = Pauses()
-    with new(directory, "interval", 200) as journal:
+    with closing(new(directory, "interval", 200)) as journal:
         thread = threading.Thread(
             target=module._keep_synced, args=(weakref.ref(journal), journal._wake, pauses, journal._seconds)
         )
@@ -428,14 +428,14 @@ def test_interval_syncs_once_for_many_pushes(tmp_path: Path, syncs: list[float])
 
 def test_interval_has_one_thread(tmp_path: Path) -> None:
     """However many pushes there are, one thread sees to the disk."""
-    with new(tmp_path, "interval", 5) as journal:
+    with closing(new(tmp_path, "interval", 5)) as journal:
         push(journal, *["a"] * 50)
         assert sum(thread.name.endswith(journal.uuid[:8]) for thread in threading.enumerate()) == 1
 
 
 def test_a_failed_sync_of_a_push_stores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under `always`, an event that cannot be brought to the disk is taken back, and the next one works."""
-    with new(tmp_path, "always") as journal:
+    with closing(new(tmp_path, "always")) as journal:
         push(journal, "a")
         with monkeypatch.context() as patch:
             patch.setattr(module, "_fdatasync", failing(errno.EIO))
@@ -541,7 +541,7 @@ def test_a_half_line_that_could_not_be_taken_back_is_so_later(
 
 def test_forget_on_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The events stay, the error says that none will be stored twice, and the next forget works."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         push(journal, "a", "b")
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", failing(errno.ENOSPC))
@@ -632,7 +632,7 @@ def test_values_that_json_does_not_hold(tmp_path: Path, value: object, expected:
 
 def test_five_megabytes_work_and_nine_do_not(tmp_path: Path) -> None:
     """A 5 MB event is stored whole; over the limit it is an error, never a cut."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         text = "ä§日 x" * (5_000_000 // 9)
         journal.append("tool_call", {"result": text}, "s1")
         with pytest.raises(TooLarge, match=r"NOT stored.*larger than 8 MiB.*in parts"):
@@ -647,7 +647,7 @@ def test_five_megabytes_work_and_nine_do_not(tmp_path: Path) -> None:
 
 def test_the_callers_values_can_change_later(tmp_path: Path) -> None:
     """A record does not share its fields with the caller."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         fields: dict[str, object] = {"text": "b"}
         record = journal.append("decision", fields, "s1")
         fields["text"] = "d"
@@ -665,7 +665,7 @@ def test_a_held_journal_is_not_abandoned(tmp_path: Path) -> None:
         assert line_from(p) == "1"
         assert abandoned(str(tmp_path)) == []
         assert pending_count(str(tmp_path)) == 1
-        with new(tmp_path) as mine:
+        with closing(new(tmp_path)) as mine:
             push(mine, "a")
             assert abandoned(str(tmp_path)) == []
             assert run_child("say(len(abandoned(directory)))", tmp_path) == ["0"]
@@ -679,7 +679,7 @@ def test_a_held_journal_is_not_abandoned(tmp_path: Path) -> None:
 
 def test_two_starters_do_not_both_recover(tmp_path: Path) -> None:
     """Of many that look at once, one gets the journal; after a release another can; after a discard none."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         push(journal, "a")
     with dead(tmp_path) as found:
         assert abandoned(str(tmp_path)) == []
@@ -721,7 +721,7 @@ def test_starters_never_take_a_living_journal(tmp_path: Path) -> None:
     def live() -> None:
         try:
             for _ in range(150):
-                with new(tmp_path) as journal:
+                with closing(new(tmp_path)) as journal:
                     push(journal, "a", "b")
                     journal.forget(1)
                     assert [record.seq for record in journal.records()] == [2]
@@ -796,7 +796,7 @@ def test_a_flipped_byte_costs_its_line_only(tmp_path: Path) -> None:
 def test_a_journal_with_damaged_lines_is_kept_aside(tmp_path: Path) -> None:
     """What could not be read is not deleted: the file stays under another name, once for each recovery."""
     for number in (1, 2):
-        with new(tmp_path) as journal:
+        with closing(new(tmp_path)) as journal:
             push(journal, "a", "precious", "c")
         path = tmp_path / f"{'a' * 32}.jsonl"
         file_of(tmp_path, journal).rename(path)
@@ -819,7 +819,7 @@ def test_a_journal_with_damaged_lines_is_kept_aside(tmp_path: Path) -> None:
 
 def test_many_damaged_lines_are_one_sentence(tmp_path: Path) -> None:
     """A few are named by their numbers, the others are counted."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         push(journal, *["a"] * 9)
     path = file_of(tmp_path, journal)
     head, *lines = path.read_bytes().splitlines(keepends=True)
@@ -831,7 +831,7 @@ def test_many_damaged_lines_are_one_sentence(tmp_path: Path) -> None:
 
 def test_a_torn_last_line_is_not_kept(tmp_path: Path) -> None:
     """Nobody was told that it is stored, so nothing of it stays."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         push(journal, "a", "torn")
     path = file_of(tmp_path, journal)
     path.write_bytes(path.read_bytes()[:-3])
@@ -945,7 +945,7 @@ def test_a_lock_that_is_cleared_while_it_is_taken(tmp_path: Path, monkeypatch: p
         real(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         push(journal, "a")
         assert journal.uuid != cleared[0].stem
         assert left(tmp_path) == [".jsonl", ".lock"]
@@ -955,7 +955,7 @@ def test_a_lock_that_is_cleared_while_it_is_taken(tmp_path: Path, monkeypatch: p
 def test_the_oldest_comes_first(tmp_path: Path) -> None:
     """Journals are given in the order of their first events."""
     for day in (3, 1, 2):
-        with new(tmp_path) as journal:
+        with closing(new(tmp_path)) as journal:
             journal.append("observation", {"day": day}, "s1", at=f"2026-01-0{day}T00:00:00Z")
     found = abandoned(str(tmp_path))
     assert [each.records[0].fields["day"] for each in found] == [1, 2, 3]
@@ -967,7 +967,7 @@ def test_a_journal_that_can_not_be_opened_is_reported_and_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another user's journal: a sentence, no exception, and discard does not touch it."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         push(journal, "a")
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", failing(errno.EACCES))
@@ -979,7 +979,7 @@ def test_a_journal_that_can_not_be_opened_is_reported_and_stays(
 
 def test_ten_thousand_events_are_read(tmp_path: Path) -> None:
     """A long journal comes back whole; how fast is the business of benchmarks/capture.py."""
-    with new(tmp_path) as journal:
+    with closing(new(tmp_path)) as journal:
         for number in range(10_000):
             journal.append("observation", {"content": f"{number:0200}", "category": "note"}, "s1")
     with dead(tmp_path) as found:
