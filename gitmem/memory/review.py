@@ -72,11 +72,11 @@ def waiting(bundle: Bundle, edits: Sequence[HandEdit] | None = None) -> list[Ite
     return [*(item for look in looks for item in look(bundle)), *_broken(bundle, edits), *_full(bundle)]
 
 
-def after_sync(bundle: Bundle) -> str:
-    """Return how much waits, as one sentence; what the scanner remarks meanwhile is not reported."""
+def waiting_quietly(bundle: Bundle) -> list[Item]:
+    """List what waits for a person; what the scanner remarks meanwhile is not reported."""
     said_before = list(bundle.notices)
     try:
-        return in_words(waiting(bundle))
+        return waiting(bundle)
     finally:
         bundle.notices[:] = said_before
 

@@ -83,7 +83,9 @@ def digest(bundle: Bundle, since: datetime, until: datetime) -> Digest:
     ordered = sorted([*news, *gone.values()], key=lambda one: (TOPICS.index(one.topic), one.time))
     restores = tuple(entry for entry in reversed(entries) if entry.kind == "restore")
     reviewed = tuple(entry for entry in reversed(entries) if (entry.source or "").startswith(RELEASED))
-    return Digest(since, until, tuple(ordered), restores, reviewed, _waiting(bundle), net.record)
+    return Digest(
+        since, until, tuple(ordered), restores, reviewed, tuple(review.waiting_quietly(bundle)), net.record
+    )
 
 
 def _state(bundle: Bundle, moment: datetime) -> Oid:
@@ -114,12 +116,3 @@ def _topic(item: LearnedItem) -> str:
     if item.op == "add":
         return "Decided" if item.noun == "decision" else "Learned"
     return "Forgotten" if item.op == "remove" else "Changed"
-
-
-def _waiting(bundle: Bundle) -> tuple[review.Item, ...]:
-    """Return what waits for a person; what the scanner remarks meanwhile is not reported."""
-    said_before = list(bundle.notices)
-    try:
-        return tuple(review.waiting(bundle))
-    finally:
-        bundle.notices[:] = said_before

@@ -41,7 +41,7 @@ from gitmem.git.transport import (
 )
 from gitmem.memory.erase.erased_list import erased_commits
 from gitmem.memory.provenance import note_pulled
-from gitmem.memory.review import after_sync
+from gitmem.memory.review import in_words, waiting_quietly
 from gitmem.memory.sync.named_snapshots import NamedSnapshots
 from gitmem.memory.sync.remote_state import RemoteState, branch_of, remote_named, sync_lock
 from gitmem.notices import Notice
@@ -156,7 +156,7 @@ class Sync:
                         state.failed(f"{error} {error.hint}".strip())
                     raise
                 if not dry_run:
-                    self._done.waiting = after_sync(self._bundle)
+                    self._done.waiting = in_words(waiting_quietly(self._bundle))
                     on_branch = self._bundle.tip if self._done.branch else ""
                     state.succeeded(self._named.agreed(self._there), on_branch)
         return self._done
