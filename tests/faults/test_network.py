@@ -155,7 +155,7 @@ def test_the_network_dies_at_fifty_points(daemon: Ground) -> None:
 
 def test_the_network_dies_under_dulwich(daemon: Ground) -> None:
     """Without the git program, over the git protocol."""
-    cut_everywhere(daemon, "dulwich", _POINTS // 4)
+    cut_everywhere(daemon, "dulwich", _POINTS // 8)
 
 
 @pytest.mark.slow

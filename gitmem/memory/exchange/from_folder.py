@@ -150,17 +150,22 @@ def repaired_times(data: bytes, relative: str, importer: Importer) -> bytes:
 
 
 def _files(top: str, importer: Importer) -> Iterator[tuple[str, str]]:
-    """The files below a folder by their relative paths, without hidden ones and links."""
+    """The files below a folder by their relative paths, without hidden ones and links; one that leads out is named."""
     if not os.path.isdir(top):
         is_there = os.path.lexists(top)
         raise InvalidContent(f"{top} is not a directory." if is_there else f"There is no directory {top}.")
+    inside = os.path.join(os.path.realpath(top), "")
     for directory, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
+        links = [name for name in folders if os.path.islink(os.path.join(directory, name))]
+        for name in sorted([*names, *links]):
             full = os.path.join(directory, name)
-            if name.startswith(".") or os.path.islink(full):
+            if name.startswith("."):
                 continue
-            if not os.path.isfile(full) or os.path.getsize(full) > LARGEST:
+            if os.path.islink(full):
+                if not os.path.realpath(full).startswith(inside):
+                    importer.leave_out(full, f"it is a link out of {top}.")
+            elif not os.path.isfile(full) or os.path.getsize(full) > LARGEST:
                 importer.leave_out(full, "it is not a file, or larger than 8 MB.")
-                continue
-            yield os.path.relpath(full, top).replace(os.sep, "/"), full
+            else:
+                yield os.path.relpath(full, top).replace(os.sep, "/"), full

@@ -795,9 +795,11 @@ def test_pipes_devices_links_and_views_hang_no_import(bundle: Memory, tmp_path: 
     (folder / "a.md").write_text("# Ferry\n\nIt leaves at noon.\n")
     os.mkfifo(folder / "pipe.md")
     (folder / "zero.md").symlink_to("/dev/zero")
+    (folder / "usr").symlink_to("/usr")
+    (folder / "again.md").symlink_to("a.md")
     done = bundle.bring_in("markdown", str(folder))
     assert (1, True) == (done.files, "pipe.md" in " ".join(done.problems))
-    assert done.unread == [str(folder / "pipe.md")]
+    assert done.unread == [str(folder / name) for name in ("pipe.md", "usr", "zero.md")]
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(InvalidContent, match="not a regular file"):
         bundle.bring_in("jsonl", str(tmp_path / "pipe.jsonl"))
