@@ -16,7 +16,7 @@ from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.session_page import SessionInfo, SessionOptions, SessionState, find_page
-from gitmem.memory.edits import Edits
+from gitmem.memory.edits import Edits, ListedFiles
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission, redacted_id
 from gitmem.memory.origin import Origin, Trigger
@@ -109,14 +109,7 @@ class Sessions:
 
     def events(self, session: str) -> list[Event]:
         """All events of a session in order of time, then of writer."""
-        state = self.get(session)
-        tree = self._bundle.tree()
-        home = state.path.removesuffix(".md")
-        found: list[Event] = []
-        for name in sorted(tree.names(home)):
-            if name.endswith(".md"):
-                found += EventsFile.parse(tree.read(f"{home}/{name}") or b"", f"{home}/{name}").events
-        return sorted(found, key=lambda event: event.at)
+        return _events(self._bundle.tree(), self.get(session).path.removesuffix(".md"))
 
     # The open session of this machine
 
@@ -282,7 +275,8 @@ class Sessions:
         path = recorder.ensure_session(edits, found.info, self._bundle.now()) + ".md"
         changes = dict(found.changes)
         if found.ends:
-            changes["counts"] = _counts(edits, path.removesuffix(".md")) or None
+            kinds = [event.kind for event in _events(edits, path.removesuffix(".md"))]
+            changes["counts"] = dict(Counter(kind for kind in kinds if kind != RECALLED)) or None
         edits.write(path, Concept.parse(edits.read(path) or b"", path).with_meta(**changes).render())
         edits.log(found.lines.values())
         if not found.ends or message.kind == "session":
@@ -324,9 +318,7 @@ class Sessions:
         }
 
 
-def _counts(edits: Edits, home: str) -> dict[str, int]:
-    """Return how many events of each kind a session has, in the order of their first ones."""
-    parts = [f"{home}/{name}" for name in edits.names(home) if name.endswith(".md")]
-    events = [event for path in parts for event in EventsFile.parse(edits.read(path) or b"", path).events]
-    events.sort(key=lambda event: event.at)
-    return dict(Counter(event.kind for event in events if event.kind != RECALLED))
+def _events(files: ListedFiles, home: str) -> list[Event]:
+    parts = [f"{home}/{name}" for name in sorted(files.names(home)) if name.endswith(".md")]
+    found = [event for path in parts for event in EventsFile.parse(files.read(path) or b"", path).events]
+    return sorted(found, key=lambda event: event.at)
