@@ -342,12 +342,12 @@ def padded(text: str, columns: int) -> str:
 
 # --- progress, on a terminal that is watched -------------------------------------------------------------
 
-_AFTER, _BAR = 1.0, 30
+_AFTER = 1.0
 
 
 @contextmanager
 def indexing(bundle: Memory) -> Iterator[Memory]:
-    """The bundle, for a block that reads its index: a bar while it is built, the connection given back at the end."""
+    """The bundle, for a block that reads its index: progress while it is built, the connection given back at the end."""
     began = drawn = time.monotonic()
 
     def draw(done: int, of: int) -> None:
@@ -355,8 +355,7 @@ def indexing(bundle: Memory) -> Iterator[Memory]:
         now = time.monotonic()
         if now - began >= _AFTER and now - drawn >= 0.1:
             drawn = now
-            full = _BAR * done // max(1, of)
-            _status(f"indexing [{'#' * full}{' ' * (_BAR - full)}] {done:,} of {of:,} commits")
+            _status(f"indexing {done:,} of {of:,} commits …")
 
     if sys.stderr.isatty():
         bundle.index.progress = draw
