@@ -134,21 +134,16 @@ def _decide(app: App, item: Item, chosen: str, *, words: str = "-", reason: str 
     if chosen == "a":
         what, commit = "accepted", review.accept(bundle, item, by=by, reason=reason)
     elif chosen == "d":
-        _sure(item)
+        if item.kind == "broken" and not click.confirm(  # what a person wrote would be nowhere afterwards
+            f"{safe(item.path)} goes back to what the newest commit has, and what was written there is lost. Drop it?"
+        ):
+            raise UsageError("Nothing was dropped.")
         what, commit = "dropped", review.drop(bundle, item, by=by, reason=reason)
     else:
         text = words if words != "-" else _edited(item)
         what, commit = "edited", review.edit(bundle, item, text, by=by, reason=reason)
     app.out.json({"id": item.id, "kind": item.kind, "decided": what, "commit": commit or None})
     app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
-
-
-def _sure(item: Item) -> None:
-    """Ask once more where what a person wrote would be nowhere afterwards."""
-    if item.kind == "broken" and not click.confirm(
-        f"{safe(item.path)} goes back to what the newest commit has, and what was written there is lost. Drop it?"
-    ):
-        raise UsageError("Nothing was dropped.")
 
 
 def _edited(item: Item) -> str:

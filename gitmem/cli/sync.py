@@ -283,9 +283,9 @@ def clone(app: App, url: str, directory: str, hermes: bool, transport: str) -> N
     with done:
         done.index.current()
         tip, held = done.tip, [one.id for one in done.ledger.held()]
-    for warning in done.warnings:
-        app.warn(warning)
     installed = install(home, app.world) if home else None
+    for warning in (*done.warnings, *(installed.warnings if installed else ())):
+        app.warn(warning)
     steps = [what for state, what in installed.steps if state == "done"] if installed else []
     document = {"bundle": done.root, "commit": tip, "held": held, "steps": steps}
     app.answer(document, f"Created a memory in {done.root}: {tip[:8]}")
