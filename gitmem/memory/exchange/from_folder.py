@@ -9,15 +9,7 @@ from itertools import islice
 
 from gitmem.errors import InvalidContent
 from gitmem.files import read_regular
-from gitmem.memory.exchange.importing import (
-    SETTINGS,
-    Importer,
-    NewEntry,
-    NewFile,
-    Piece,
-    is_utf8,
-    unread_lines,
-)
+from gitmem.memory.exchange.importing import SETTINGS, Importer, NewEntry, NewFile, Piece
 from gitmem.okf import layout, paths, timestamps
 from gitmem.okf.curated import split_texts
 from gitmem.okf.entries import Entry
@@ -60,18 +52,17 @@ def _note(relative: str, full: str, names: dict[str, str]) -> NewFile:
 
 
 def _facts(path: str, source: str, importer: Importer) -> Piece:
-    """The entries of a memory file: between § lines, or the items of its lists and its paragraphs."""
     name, at = os.path.basename(path), os.stat(path).st_mtime
-    text = read_regular(path).decode("utf-8", "surrogateescape")
-    importer.leave_out_lines(name, unread := unread_lines(text))
+    texts, is_whole = importer.texts_in(path, name, _split_facts)
+    return Piece(source, at, tuple(aged(texts, _FACTS[name], at)), is_whole=bool(texts) and is_whole)
+
+
+def _split_facts(text: str) -> list[str]:
+    """The entries of a memory file: between § lines, or the items of its lists and its paragraphs."""
     if re.search(r"^\s*§\s*$", text, re.MULTILINE):
-        texts = list(split_texts(text))
-    else:
-        plain = _BULLET.sub("", _HEADING.sub("", text))
-        paragraphs = re.split(r"\n\s*\n", plain)
-        texts = [" ".join(one.split()) for one in (*_BULLET.findall(text), *paragraphs) if one.strip()]
-    entries = aged((one for one in texts if is_utf8(one)), _FACTS[name], at)
-    return Piece(source, at, tuple(entries), is_whole=bool(texts) and not unread)
+        return split_texts(text)
+    paragraphs = re.split(r"\n\s*\n", _BULLET.sub("", _HEADING.sub("", text)))
+    return [" ".join(one.split()) for one in (*_BULLET.findall(text), *paragraphs) if one.strip()]
 
 
 def aged(texts: Iterable[str], store: str, at: float) -> Iterator[NewEntry]:

@@ -12,20 +12,10 @@ from datetime import UTC, datetime
 from operator import attrgetter
 
 from gitmem.errors import GitMemError, InvalidContent
-from gitmem.files import read_regular
 from gitmem.index.other_database import OtherDatabase, Row, opened
 from gitmem.memory.capture.session_page import SessionInfo
 from gitmem.memory.exchange.from_folder import aged
-from gitmem.memory.exchange.importing import (
-    NOT_UTF8,
-    Importer,
-    NewEntry,
-    NewFile,
-    Piece,
-    event_id,
-    is_utf8,
-    unread_lines,
-)
+from gitmem.memory.exchange.importing import NOT_UTF8, Importer, NewEntry, NewFile, Piece, event_id, is_utf8
 from gitmem.memory.skills.directory import read_skill, skills_below
 from gitmem.okf import layout, timestamps
 from gitmem.okf.curated import split_texts
@@ -73,17 +63,15 @@ def _memories(home: str, importer: Importer) -> Iterator[Piece]:
         known: dict[str, NewEntry] = {}
         for label, file, at in _states(home, name, importer):
             try:
-                text = read_regular(file).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+                texts, is_all = importer.texts_in(file, f"memories/{label}", split_texts)
             except InvalidContent as error:
                 importer.leave_out(f"memories/{label}", error)
                 continue
-            importer.leave_out_lines(f"memories/{label}", unread := unread_lines(text))
-            found = aged(filter(is_utf8, split_texts(text)), store, at)
-            now = {new.text: known.get(new.text, new) for new in found}
-            gone = () if unread else tuple(entry for one, entry in known.items() if one not in now)
+            now = {new.text: known.get(new.text, new) for new in aged(texts, store, at)}
+            gone = tuple(entry for one, entry in known.items() if one not in now) if is_all else ()
             known = now
             if now or gone:
-                is_whole = label == name and bool(now) and not unread
+                is_whole = label == name and bool(now) and is_all
                 yield Piece(f"hermes memories/{label}", at, tuple(now.values()), gone, is_whole=is_whole)
 
 

@@ -17,6 +17,7 @@ from posixpath import basename, dirname, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import GitMemError, InvalidContent, UsageError
+from gitmem.files import read_regular
 from gitmem.git.commit_graph import walk
 from gitmem.git.message import Message, trailers_of
 from gitmem.memory.capture.buffer import lay_events, marker
@@ -204,6 +205,12 @@ class Importer:
         """Name the lines of a file that are not text."""
         for number in numbers:
             self.leave_out(f"Line {number} of {name}", NOT_UTF8)
+
+    def texts_in(self, path: str, name: str, split: Callable[[str], Iterable[str]]) -> tuple[list[str], bool]:
+        """The texts of a memory file, and whether all of it is text; the lines that are not are named."""
+        found = read_regular(path).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+        self.leave_out_lines(name, unread := _unread_lines(found))
+        return [text for text in split(found) if is_utf8(text)], not unread
 
     def run(self, pieces: Iterable[Piece], progress: Callable[[Imported], None] = lambda _: None) -> Imported:
         """Bring every piece in, one commit each; a dry run only counts."""
@@ -543,7 +550,7 @@ def _converted(path: str, data: bytes | None) -> _Converted:
     if data is None:
         return _Converted(None)
     text = data.decode("utf-8", "surrogateescape")
-    unread = unread_lines(text)
+    unread = _unread_lines(text)
     if unread and not path.endswith(".md"):
         return _Converted(data)
     if unread:
@@ -560,7 +567,7 @@ def _converted(path: str, data: bytes | None) -> _Converted:
     return _Converted(kept, clean != text, said, unread)
 
 
-def unread_lines(text: str) -> list[int]:
+def _unread_lines(text: str) -> list[int]:
     """The numbers of the lines that were not UTF-8 before `surrogateescape`."""
     return [number for number, line in enumerate(text.split("\n"), 1) if not is_utf8(line)]
 
