@@ -41,6 +41,11 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def stamp_of(seconds: float) -> str:
+    """The moment so many seconds after 1970 began, as `stamp` writes it."""
+    return stamp(of_seconds(seconds))
+
+
 def parse(text: object) -> datetime | None:
     """The moment that an ISO 8601 text with an explicit offset names, in UTC; None for anything else."""
     found = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 64 else None

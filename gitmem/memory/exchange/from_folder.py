@@ -67,7 +67,7 @@ def _split_facts(text: str) -> list[str]:
 
 def aged(texts: Iterable[str], store: str, at: float) -> Iterator[NewEntry]:
     """New entries of one moment, in their order."""
-    begun = timestamps.stamp(timestamps.of_seconds(at))
+    begun = timestamps.stamp_of(at)
     return (NewEntry(one, store, timestamps.later(begun, number)) for number, one in enumerate(texts))
 
 

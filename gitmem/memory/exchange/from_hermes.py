@@ -116,7 +116,7 @@ def _session(database: OtherDatabase, row: Row, importer: Importer) -> Iterator[
     started = _seconds(row["started_at"])
     info = SessionInfo(
         name,
-        started=_at(started),
+        started=timestamps.stamp_of(started),
         parent=_text(row["parent_session_id"]),
         agent="hermes",
         platform=_text(row["source"]),
@@ -139,7 +139,7 @@ def _session(database: OtherDatabase, row: Row, importer: Importer) -> Iterator[
         if message["active"] == 0 and not message["compacted"]:  # a person undid it
             continue
         number = int(message["id"]) if isinstance(message["id"], int) else number + 1
-        at = _at(_seconds(message["timestamp"]) or started)
+        at = timestamps.stamp_of(_seconds(message["timestamp"]) or started)
         role, content = message["role"], _content(message["content"])
         if not is_utf8(content):
             importer.leave_out(f"Message {number} of session {name}", NOT_UTF8)
@@ -159,9 +159,9 @@ def _session(database: OtherDatabase, row: Row, importer: Importer) -> Iterator[
             yield Piece(f"hermes session {name}", ended or started, events=tuple(events), session=info)
             events = []
     if said:
-        events.append(_turn(name, number + 1, _at(started), said, ""))
+        events.append(_turn(name, number + 1, timestamps.stamp_of(started), said, ""))
     if events:
-        ending = _at(ended) if ended else ""
+        ending = timestamps.stamp_of(ended) if ended else ""
         yield Piece(
             f"hermes session {name}", ended or started, events=tuple(events), session=info, ended=ending
         )
@@ -258,7 +258,3 @@ def _text(value: object) -> str:
 
 def _seconds(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _at(seconds: float) -> str:
-    return timestamps.stamp(timestamps.of_seconds(seconds))

@@ -87,7 +87,7 @@ class _History:
     ) -> tuple[list[NewEntry], list[NewEntry]]:
         """The entries that a commit brought to a § file, and those that it took."""
         old, new = (side.entries if side.kind == "curated" else {} for side in (before, after))
-        at = timestamps.stamp(timestamps.of_seconds(commit.made))
+        at = timestamps.stamp_of(commit.made)
         for key in new.keys() - old.keys():
             self._ages[path, key] = at
         come = [new_entry(entry, path, self._ages[path, key]) for key, entry in new.items() if key not in old]

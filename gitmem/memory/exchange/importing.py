@@ -333,7 +333,8 @@ class Importer:
             where = new.name or piece.source
             done.held.append(f"{where}: {answer.id}" if answer.id else where)
             return None
-        at = timestamps.canonical(new.at) or _stamp(piece.at) or self._bundle.now()
+        begun = timestamps.stamp_of(piece.at) if piece.at else self._bundle.now()
+        at = timestamps.canonical(new.at) or begun
         extra = {**dict(new.extra), **answer.marks}
         return Entry(section_key(answer.text), answer.text, at, new.replaces, extra=extra)
 
@@ -354,7 +355,14 @@ class Importer:
         if piece.session is None:
             return ""
         done, session = self.done, piece.session
-        fresh = [_redacted(event, session.id) for event in piece.events]
+        fresh = [
+            replace(
+                event,
+                fields={name: redacted(text) for name, text in event.fields.items()},
+                session=session.id,
+            )
+            for event in piece.events
+        ]
         for old, new in zip(piece.events, fresh, strict=True):
             if old.fields != new.fields:
                 done.redacted.append(f"{piece.source}, event of {new.at}")
@@ -641,16 +649,6 @@ def _place(path: str) -> str:
             safe += ".md"
         paths.check_path(safe)
     return safe
-
-
-def _redacted(event: Event, session: str) -> Event:
-    return replace(
-        event, fields={name: redacted(text) for name, text in event.fields.items()}, session=session
-    )
-
-
-def _stamp(at: float) -> str:
-    return timestamps.stamp(timestamps.of_seconds(at)) if at else ""
 
 
 def event_id(source: str, number: int) -> str:
