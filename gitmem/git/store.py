@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gitmem.errors import VERIFY, BundleUnusable, MissingObject
@@ -105,11 +106,13 @@ class ObjectStore:
         """Type and size of an object, where possible without building it."""
         with contextlib.suppress(BundleUnusable):  # reading it tells more
             for name in self._searches(oid):
-                for pack in self._known_packs():
-                    if found := pack.measure(name):
-                        return found
+                if found := self._measure_packed(name):
+                    return found
         kind, content = self.read(oid)
         return kind, len(content)
+
+    def _measure_packed(self, name: bytes) -> tuple[bytes, int] | None:
+        return next(filter(None, (pack.measure(name) for pack in self._known_packs())), None)
 
     def _read_packed(self, name: bytes, damage: list[BundleUnusable]) -> tuple[bytes, bytes] | None:
         for pack in self._known_packs():
@@ -206,8 +209,11 @@ class ObjectStore:
 
     def _refuse_large(self, oid: Oid) -> None:
         """Raise RefusedFetch for what arrives and cannot be read at an acceptable cost, before it is read."""
-        if self.lender is not None:
-            refuse_large(oid, *self.measure(oid))
+        if self.lender is None:
+            return
+        for name in islice(self._searches(oid), 1):  # what is not in a pack of these was here before
+            if found := self._measure_packed(name):
+                refuse_large(oid, *found)
 
     def remember_commit(self, commit: Commit, objects: Sequence[GitObject] = ()) -> None:
         """The commit just made is the one asked for next, and its small files are read again by the next."""
