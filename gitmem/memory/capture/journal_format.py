@@ -16,7 +16,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from zlib import crc32
 
 from gitmem.errors import TooLarge
@@ -40,7 +39,6 @@ encoded = json.JSONEncoder(
 _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _SEQ = re.compile(rb'[0-9a-f]{8} \{"seq":(\d+),')
 _CONTROL_LINE = re.compile(rb'[0-9a-f]{8} \{"seq":\d+,"kind":"_')
-_TYPES = {"seq": int, "kind": str, "at": str, "session": str, "fields": dict, "context": dict}
 _NAMED_LINES = 5
 _decoded = json.JSONDecoder().decode
 
@@ -178,9 +176,13 @@ def _value(raw: bytes) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def _record(value: dict[str, Any]) -> Record | None:
-    is_one = all(isinstance(value.get(name), kind) for name, kind in _TYPES.items())
-    return Record(**{name: value[name] for name in _TYPES}) if is_one else None
+def _record(value: dict[str, object]) -> Record | None:
+    seq, kind, at = value.get("seq"), value.get("kind"), value.get("at")
+    session, fields, context = value.get("session"), value.get("fields"), value.get("context")
+    is_texts = isinstance(kind, str) and isinstance(at, str) and isinstance(session, str)
+    if is_texts and isinstance(seq, int) and isinstance(fields, dict) and isinstance(context, dict):
+        return Record(seq, kind, at, session, fields, context)  # type: ignore[arg-type]
+    return None
 
 
 # Field values on their way in: JSON can hold them and gives them back unchanged
