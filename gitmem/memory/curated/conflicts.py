@@ -100,13 +100,3 @@ def contested(bundle: Bundle) -> list[Contest]:
                 rivals.setdefault(one.replaces, []).append(one)
         found += [Contest(path, was, tuple(group)) for was, group in rivals.items() if len(group) > 1]
     return found
-
-
-def uncontested(entries: Sequence[Entry]) -> list[Entry]:
-    """Of entries that replace the same one, on two machines say, the newer."""
-    newest: dict[str, Entry] = {}
-    for entry in entries:
-        rival = newest.get(entry.replaces)
-        if entry.replaces and (rival is None or (rival.at, rival.key) < (entry.at, entry.key)):
-            newest[entry.replaces] = entry
-    return [entry for entry in entries if not entry.replaces or newest[entry.replaces] is entry]

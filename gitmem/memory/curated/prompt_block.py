@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.memory.curated.conflicts import uncontested
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.gate.ledger import Ledger
@@ -64,21 +63,15 @@ def _shown_entries(
     bundle: Bundle, commit: str, target: Target, user: str = ""
 ) -> dict[EntryKey, _ShownEntry]:
     """The entries of a store that a prompt may have."""
-    egress, ledger = Egress(bundle), bundle.part(Ledger)
     entries = bundle.part(CuratedStore).entries(target, revision=commit, user=user)
-    entries = [entry for entry in entries if not ledger.is_hidden(entry.key.id)]
-    standings = {one.entry.key: one for one in egress.entries(entries, bundle.repository.tree(commit))}
-    return {
-        entry.key: _ShownEntry(entry, _shown(standings[entry.key], target))
-        for entry in uncontested([one.entry for one in standings.values()])
-    }
+    standings = Egress(bundle).entries(entries, bundle.repository.tree(commit))
+    return {one.entry.key: _ShownEntry(one.entry, _shown(one, target)) for one in standings}
 
 
 def for_agents(bundle: Bundle, target: Target) -> list[Entry]:
     """The entries of a store that an agent may get on this machine."""
     found = Egress(bundle).entries(bundle.part(CuratedStore).entries(target), bundle.tree())
-    allowed = {one.entry.key for one in found if one}
-    return [entry for entry in uncontested([one.entry for one in found]) if entry.key in allowed]
+    return [one.entry for one in found if one]
 
 
 def unconfirmed(bundle: Bundle) -> list[str]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gitmem.memory.gate.admission import redacted, secrets_in
@@ -24,7 +25,7 @@ from gitmem.okf.entries import CONCEPT, Entry, EntryKey, entry_hash, retraction_
 from gitmem.okf.plain import cut
 from gitmem.okf.ranks import ECHO, KNOWLEDGE, SAID, TOOL, Rank, rank_of_event, source_of
 from gitmem.safety.fence import sanitize
-from gitmem.safety.verdict import Scope, Verdict
+from gitmem.safety.verdict import Result, Scope, Verdict
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -125,41 +126,50 @@ class Egress:
         asked = place.id, text
         if asked not in self._shown:
             self._shown[asked] = found = self._show(text, place)
-            self.withheld += found is _HIDDEN
+            self.withheld += found.state == "hidden"
         return self._shown[asked]
 
     def _show(self, text: str, place: Place) -> Standing:
-        key = EntryKey(place.space, place.key)
-        if place.rank == ECHO and self._about in ("now", "then"):
+        is_gone = (
+            (place.rank == ECHO and self._about in ("now", "then"))
+            or (self._about != "ever" and self._is_retracted(place))
+            or not self._is_for_reader(place)
+            or (place.space == "§" and self._ledger.waits(place.key))
+        )
+        if is_gone:
             return _GONE
-        if (self._about != "ever" and self._is_retracted(place)) or not self._is_for_reader(place):
-            return _GONE
-        if place.space == "§" and self._ledger.waits(place.key):
-            return _GONE
-        verdict = self._judged(text, place)
-        if verdict is Verdict.BLOCK:
-            return _HIDDEN
+        source = self.source(place.path, EntryKey(place.space, place.key)) if place.to_seq is None else ""
+        return self._standing(text, self._judged(text, place.path, place), source, place)
+
+    def _standing(self, text: str, judged: Result, source: str, place: Place | None = None) -> Standing:
+        """Return the standing of a text that is there and was not taken back itself, by all that may be said against it."""
+        if judged.verdict is Verdict.BLOCK:
+            return _HIDDEN._replace(rules=judged.rules)
         kept, since = text, ""
         # Who asks what was known then gets that.
-        if self._validity is not None and not (self._about == "then" and place.rank == KNOWLEDGE):
+        if self._validity is not None and not (
+            self._about == "then" and (place is None or place.rank == KNOWLEDGE)
+        ):
             kept, wording = self._validity.reading(text, place)
-            if self._about == "now" and place.rank != KNOWLEDGE and wording and self.is_harmless(wording):
-                since = self.clean(wording)
+            speaks = self._about == "now" and place is not None and place.rank != KNOWLEDGE
+            since = self.clean(wording) if speaks and wording and self.is_harmless(wording) else ""
         if not kept:
             return _GONE
-        source = self.source(place.path, key) if place.to_seq is None else ""
-        source = source or (DOUBTED if verdict is Verdict.HOLD else "")
-        return Standing("marked" if source or since else "shown", sanitize(redacted(kept)), source, since)
+        source = source or (DOUBTED if judged.verdict is Verdict.HOLD else "")
+        return Standing("marked" if source or since else "shown", self.clean(kept), source, since)
 
-    def _judged(self, text: str, place: Place) -> Verdict:
+    def _judged(self, text: str, path: str, place: Place | None = None) -> Result:
         """Return what the scanner says of a text that leaves: of talk, which it reads message by message, a doubt is only
         a mark; anything else that it doubts stays here.
         """
-        if place.type != "turn":
-            return Verdict.ALLOW if self.is_harmless(text, place.path) else Verdict.BLOCK
-        judged = max(self._gate.judge(part, "recall").verdict for part in _SPEAKER.split(text))
-        is_fine = judged is Verdict.ALLOW or self._gate.is_released(entry_hash(text))
-        return Verdict.ALLOW if is_fine else judged
+        if place is not None and place.type == "turn":
+            judged = [self._gate.judge(part, "recall") for part in _SPEAKER.split(text)]
+            result = max(judged, key=attrgetter("verdict"))
+            is_fine = result.verdict is Verdict.ALLOW or self._gate.is_released(entry_hash(text))
+            return Result(Verdict.ALLOW) if is_fine else result
+        judged = [self._gate.judge(text, scope, path) for scope in _scopes(path)]
+        result = max(judged, key=attrgetter("verdict"))
+        return result if result.verdict is Verdict.ALLOW else replace(result, verdict=Verdict.BLOCK)
 
     def _is_retracted(self, place: Place) -> bool:
         """Return whether a text was taken back: for everybody, or on this machine, where others released it."""
@@ -221,22 +231,28 @@ class Egress:
         waits = self._ledger.waits(entry_hash(text))
         return waits or self._gate.judge(text, "memory").verdict is not Verdict.ALLOW
 
-    def _kept(self, text: str, path: str = "", key: EntryKey = CONCEPT) -> str:
-        """Return what of a text still holds; that of an event by when it was said and by its turn."""
-        if self._validity is None:
-            return text
-        place = self._index.span_at(path, key) if self._index and key.space == "event" else None
-        return self._validity.reading(text, place)[0]
+    def _kept(self, text: str) -> str:
+        """Return what of some words still holds."""
+        return text if self._validity is None else self._validity.reading(text)[0]
 
     # Entries of a tree
 
     def entries(self, entries: Iterable[Entry], tree: Tree) -> list[Standing]:
-        """Return the standing of entries of the curated store, but for those that are gone in `tree`."""
+        """Return the standing of entries of the curated store, but for those that are gone in `tree`.
+
+        Of two that replace the same one, on two machines say, the newer is there.
+        """
         from gitmem.memory.retraction import Retracted
 
         retracted = Retracted(tree)
-        found = (self._stands(entry, retracted.has(entry.key)) for entry in entries)
-        return [one for one in found if one.state != "gone"]
+        found = (self._of_entry(entry, is_gone=retracted.has(entry.key)) for entry in entries)
+        left = [one for one in found if one.state != "gone"]
+        newest: dict[str, Entry] = {}
+        for entry in (one.entry for one in left):
+            rival = newest.get(entry.replaces)
+            if rival is None or (rival.at, rival.key) < (entry.at, entry.key):
+                newest[entry.replaces] = entry
+        return [one for one in left if not one.entry.replaces or newest[one.entry.replaces] is one.entry]
 
     def standing(self, path: str, entry: Entry) -> Standing:
         """Return the standing of an entry of a file: gone where it is not there any more, or not for this reader."""
@@ -251,29 +267,35 @@ class Egress:
         is_same = now is not None and file.holds(entry) and (entry.key != CONCEPT or now.text == entry.text)
         body = open_file(path, entry.source).body if entry.source else entry.text
         is_gone = is_elsewhere or not is_same or is_retracted(self._tree, entry.key, path, body)
-        return self._stands(entry, is_gone or not self.is_readers(path, entry.key), path, body)
+        return self._of_entry(entry, path, body, is_gone=is_gone or not self.is_readers(path, entry.key))
 
     def may_be_believed(self, text: str) -> bool:
         """Return whether a fact that was just learned may be handed back."""
         return any(self.entries([Entry(section_key(text), text)], self._tree))
 
-    def _stands(self, entry: Entry, is_gone: bool, path: str = "", body: str = "") -> Standing:
+    def _of_entry(self, entry: Entry, path: str = "", body: str = "", *, is_gone: bool) -> Standing:
         """Return the standing of an entry, of which is known whether it is gone from its tree."""
-        text, is_section = _read(entry), entry.key.space == "§"
-        asks_then = self._about == "then" and not path
-        kept = "" if is_gone else text if asks_then else self._kept(text, path, entry.key)
-        if not kept or self._ledger.is_retracted(retraction_hash(entry.key, path, body)):
+        ledger, is_section = self._ledger, entry.key.space == "§"
+        if (
+            is_gone
+            or ledger.is_hidden(entry.key.id)
+            or ledger.is_retracted(retraction_hash(entry.key, path, body))
+        ):
             return _GONE._replace(entry=entry)
-        if (waits := self._ledger.verdict(entry)) is not None:
-            return Standing("hidden", GONE, rules=waits.rules, entry=entry)
-        scopes: tuple[Scope, ...] = ("memory",) if is_section else _scopes(path)
-        for result in (self._gate.judge(text, scope, path) for scope in scopes):
-            if result.verdict is not Verdict.ALLOW:
-                return _HIDDEN._replace(rules=result.rules, entry=entry)
-        left = redacted(kept)
-        [found] = self._marked([replace(entry, text=left) if is_section else entry])
+        if ledger.waits(entry.key.id):
+            return Standing("hidden", GONE, rules=(UNCONFIRMED,), entry=entry)
+        text, place = _read(entry), None
+        if self._index is not None and entry.key.space == "event":
+            place = self._index.span_at(path, entry.key)
+        judged = self._gate.judge(text, "memory") if is_section else self._judged(text, path)
+        if judged.verdict is Verdict.HOLD:
+            judged = replace(judged, verdict=Verdict.BLOCK)
+        [found] = self._marked([entry])
         source = self.name(source_in(found)) if is_unconfirmed(found) else ""
-        return Standing("marked" if source else "shown", sanitize(left), source, entry=found)
+        shown = self._standing(text, judged, source, place)
+        if shown and is_section:
+            found = replace(found, text=redacted(text))
+        return shown._replace(entry=found)
 
     # Where an unconfirmed entry came from
 
@@ -336,11 +358,9 @@ class Egress:
             return _GONE
         title, text = str(file.concept.meta.get("title") or ""), file.body.strip()
         text = text if text.startswith(title) else f"{title}\n\n{text}".strip()
-        if not self.is_harmless(text, path) or FLAGGED in (self.name(title), self.name(path)):
+        if FLAGGED in (self.name(title), self.name(path)):
             return _HIDDEN
-        kept = text if self._about == "then" else self._kept(text)  # who asks what was known then gets that
-        source = self.source(path, CONCEPT)
-        return Standing("marked" if source else "shown", self.clean(kept), source) if kept else _GONE
+        return self._standing(text, self._judged(text, path), self.source(path, CONCEPT))
 
     # History: only what still holds has words
 
@@ -418,7 +438,7 @@ class Egress:
 
     def is_harmless(self, text: str, path: str = "") -> bool:
         """Return whether the scanner has nothing against a text; what is in a skill is read as a skill too."""
-        return all(self._gate.judge(text, scope, path).verdict is Verdict.ALLOW for scope in _scopes(path))
+        return self._judged(text, path).verdict is Verdict.ALLOW
 
     @property
     def rules(self) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import gitmem
 import pytest
+from gitmem.memory.curated.prompt_block import for_agents
 from gitmem.memory.gate.egress import GONE, Egress
 from gitmem.memory.history.log import History
 from gitmem.memory.memory import Memory
@@ -54,3 +56,18 @@ def test_what_is_true_on_another_machine_has_no_words(bundle: Memory) -> None:
     where.write_bytes(file.render())
     bundle.take_in_edits(strict=True)
     assert [GONE] == told(bundle)
+
+
+def test_no_exit_shows_the_losing_side_of_a_contest(bundle: Memory) -> None:
+    """Prompt, fetch and the files of hosts have the newer of two wordings that replace one."""
+    bundle.remember("colour is red")
+    old = bundle.curated.entries("memory")[0].key.id
+    file = CuratedFile.parse(bundle.read(layout.MEMORY) or b"").replace(old, "colour is blue", bundle.now())
+    file = file.add("colour is green", bundle.now(), replaces=old)
+    Path(bundle.root, layout.MEMORY).write_bytes(file.render())
+    bundle.take_in_edits(strict=True)
+    with gitmem.MemoryManager(bundle) as manager, manager.session("later") as agent:
+        prompt = agent.turn("Hello")
+        exits = [prompt.system, agent.tool_call("fetch", {"id": "MEMORY"})]
+    exits += [str(for_agents(bundle, "memory"))]
+    assert [(True, False)] * 3 == [("green" in one, "blue" in one) for one in exits]
