@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from gitmem.memory.edits import Files, ListedFiles, WritableFiles
@@ -38,12 +38,6 @@ def retractions_of(file: EntryFile) -> set[str]:
     return {layout.retraction(retraction_hash(key, file.path, file.body)) for key in file.units}
 
 
-def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:
-    """Tells of an entry whether any of these trees retracts it; their names are read once."""
-    asked = [Retracted(tree) for tree in trees]
-    return lambda key: any(one.has(key) for one in asked)
-
-
 def names_of_sayings(file: EntryFile) -> Iterator[str]:
     """The names under which the text of a concept, and words about it, would be retracted."""
     for key, entry in file.entries.items():
@@ -75,21 +69,26 @@ def _said_in(data: bytes, path: str) -> Mapping[str, object]:
 
 
 class Retracted:
-    """Retractions of a tree, asked for many entries: their names are read once."""
+    """Retractions of some trees, asked for many entries: their names are read once."""
 
-    def __init__(self, files: ListedFiles) -> None:
-        self._files = files
-        self._names = frozenset(
-            name
-            for directory in files.directories("retractions")
-            for name in files.names(f"retractions/{directory}")
-        )
+    def __init__(self, *trees: ListedFiles) -> None:
+        self._names = [
+            (
+                tree,
+                {
+                    name
+                    for place in tree.directories("retractions")
+                    for name in tree.names(f"retractions/{place}")
+                },
+            )
+            for tree in trees
+        ]
 
     def has(self, key: EntryKey, path: str = "", text: str = "") -> bool:
-        if not self._names:
-            return False
-        where = layout.retraction(retraction_hash(key, path, text))
-        return where.rpartition("/")[2] in self._names and is_retracted(self._files, key, path, text)
+        """Return whether any of the trees retracts an entry."""
+        name = retraction_hash(key, path, text) if any(names for _, names in self._names) else ""
+        file = layout.retraction(name).rpartition("/")[2]
+        return any(file in names and holds(tree, name) for tree, names in self._names)
 
 
 def retract(files: WritableFiles, entry: Entry, path: str, *, state: State, at: str, origin: Origin) -> None:

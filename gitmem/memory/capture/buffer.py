@@ -28,7 +28,7 @@ from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import EVENT, TALK, TRAILER, Admission, Marking, redacted
 from gitmem.memory.gate.evidence import SessionEvidence
 from gitmem.memory.origin import Origin, Trigger
-from gitmem.memory.retraction import retracted_in
+from gitmem.memory.retraction import Retracted
 from gitmem.notices import Notice
 from gitmem.okf.events import Event
 from gitmem.safety.verdict import Result, Verdict
@@ -356,7 +356,7 @@ def lay_events(
         _admitted(bundle, kept, origin),
         writer=writer,
         sessions={name: admitted(info) for name, info in sessions.items()},
-        retracted=retracted_in(edits),
+        retracted=Retracted(edits).has,
     )
 
 

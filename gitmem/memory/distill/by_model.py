@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
 from gitmem.memory.distill.distiller import RuleDistiller
-from gitmem.memory.distill.facts import CONTROL, MAX_FACTS, DistilledFact, Distiller, said_in
+from gitmem.memory.distill.facts import CONTROL, MAX_FACTS, DistilledFact, said_in
 from gitmem.notices import Notice
 
 if TYPE_CHECKING:
@@ -63,20 +63,16 @@ class EndpointDistiller:
     def __init__(
         self,
         endpoint: ChatModel,
-        fallback: Distiller | None = None,
         *,
-        entries: Callable[[], Mapping[str, Sequence[str]]] | None = None,
-        redact: Callable[[str], str] | None = None,
-        report: Callable[[Notice], None] | None = None,
-        max_facts: int = MAX_FACTS,
+        entries: Callable[[], Mapping[str, Sequence[str]]],
+        redact: Callable[[str], str],
+        report: Callable[[Notice], None],
     ) -> None:
         """`entries` gives what is saved already, `redact` takes secrets out, `report` hears of problems."""
         self._endpoint = endpoint
-        self._fallback = fallback or RuleDistiller()
         self._entries = entries
-        self._redact = redact or (lambda text: text)
-        self._report = report or (lambda _: None)
-        self._max_facts = max_facts
+        self._redact = redact
+        self._report = report
 
     def _say(self, what: str) -> None:
         self._report(Notice("model-answer", "distiller", what))
@@ -97,23 +93,20 @@ class EndpointDistiller:
             )
         except GitMemError as error:
             self._report(Notice("endpoint-failed", "distiller", str(error)))
-            return self._fallback.distil(messages)
+            return RuleDistiller().distil(messages)
         if not reply.tool_calls and reply.text.strip(" .!\"'*\n").upper() in ("", "NOTHING"):
             return []
         facts = list(dict.fromkeys(fact for call in reply.tool_calls for fact in self._facts(call)))
         if not facts:
             self._say("The model did not use the memory tool as described. The rules were used instead.")
-            return self._fallback.distil(messages)
-        if len(facts) > self._max_facts:
-            self._say(f"The model wanted {len(facts)} changes; the first {self._max_facts} were taken.")
-        return facts[: self._max_facts]
+            return RuleDistiller().distil(messages)
+        if len(facts) > MAX_FACTS:
+            self._say(f"The model wanted {len(facts)} changes; the first {MAX_FACTS} were taken.")
+        return facts[:MAX_FACTS]
 
     def _saved(self) -> str:
-        lines = [
-            f"- ({target}) {entry}"
-            for target, entries in (self._entries() if self._entries else {}).items()
-            for entry in entries
-        ]
+        found = self._entries().items()
+        lines = [f"- ({target}) {entry}" for target, entries in found for entry in entries]
         return "Saved already:\n" + "\n".join(lines)[:8000] + "\n\n" if lines else ""
 
     def _facts(self, call: Any) -> Iterator[DistilledFact]:

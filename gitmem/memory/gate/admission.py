@@ -234,10 +234,7 @@ class Admission:
         that it gives orders is a skill's nature."""
         result = self.judge(text, SKILL, path)
         found = _DESCRIPTION.search(text[:_FRONT]) if text.startswith("---") else None
-        came = self._attributed(found[1]) if found is not None else None
-        if came is None or came.channel is None or came.confirmed or not came.stakes - {"order"}:
-            return result
-        return self.marking(found[1]).judged(result, len(text)) if found is not None else result
+        return self.marking(found[1], decides=True).judged(result, len(text)) if found else result
 
     def skill_marks(self, text: str) -> Mapping[str, str]:
         """Return what marks a skill in which something came out of a tool and nobody asked for it.

@@ -4,7 +4,7 @@ later that they came out of a tool, leave it, and their text is kept."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
@@ -12,28 +12,18 @@ from gitmem.memory.gate.admission import Admission, Marking
 from gitmem.memory.origin import source_trailer
 from gitmem.memory.retraction import is_retracted
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Entry, EntryKey, entry_hash
+from gitmem.okf.entries import EntryKey, entry_hash
 from gitmem.okf.files import open_file
 from gitmem.safety.verdict import Result, Verdict
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
+    from gitmem.memory.gate.scan import FlaggedEntry
     from gitmem.memory.origin import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Flagged:
-    """An entry that the shipped rules block."""
-
-    path: str
-    entry: Entry
-    result: Result
-    before: bytes | None = None
-    """The file as it was here: an honest text does not go because somebody put words into it."""
-
-
-def hold_back(bundle: Bundle, flagged: Sequence[Flagged]) -> None:
+def hold_back(bundle: Bundle, flagged: Sequence[FlaggedEntry]) -> None:
     """Retract these entries in a commit of their own, and keep their texts in quarantine."""
     if not flagged:
         return
@@ -45,7 +35,7 @@ def hold_back(bundle: Bundle, flagged: Sequence[Flagged]) -> None:
     bundle.commit(work, purpose="hold", origin=_origin(bundle))
 
 
-def lay_holds(bundle: Bundle, edits: Edits, flagged: Iterable[Flagged]) -> list[str]:
+def lay_holds(bundle: Bundle, edits: Edits, flagged: Iterable[FlaggedEntry]) -> list[str]:
     """Add to the edits what retracts these entries; gives the names of their items in quarantine."""
     origin = _origin(bundle)
     return [name for flag in flagged if (name := _hold_one(bundle, edits, flag, origin))]
@@ -89,7 +79,7 @@ def look_again(bundle: Bundle, path: str, text: str, origin: Origin) -> str:
     return held
 
 
-def _hold_one(bundle: Bundle, edits: Edits, flag: Flagged, origin: Origin) -> str:
+def _hold_one(bundle: Bundle, edits: Edits, flag: FlaggedEntry, origin: Origin) -> str:
     file, before = open_file(flag.path, edits.read(flag.path)), open_file(flag.path, flag.before)
     key = flag.entry.key
     found = file.parts.get(key)

@@ -185,11 +185,13 @@ def _toml_of(body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlaggedEntry:
-    """An entry of the tree that the scanner flags: it stays there, and out of prompt and recall."""
+    """An entry that the scanner flags: of the tree, where it stays out of prompt and recall, or of what arrives."""
 
     path: str
     entry: Entry
     result: Result
+    before: bytes | None = None
+    """The file as it was here: an honest text does not go because somebody put words into it."""
 
     @property
     def id(self) -> str:

@@ -16,7 +16,7 @@ from gitmem.git.tree import MAX_FILE_BYTES
 from gitmem.git.untrusted_trees import UntrustedTrees
 from gitmem.memory.bundle import format_of
 from gitmem.memory.gate.admission import judge_incoming
-from gitmem.memory.gate.holding import Flagged
+from gitmem.memory.gate.scan import FlaggedEntry
 from gitmem.notices import Notice
 from gitmem.okf import layout, validate
 from gitmem.okf.entries import MOST_TURNS, Entry, EntryKey, is_hash, is_turn
@@ -43,7 +43,7 @@ class Checked:
 
     commits: int = 0
     entries: int = 0
-    flagged: list[Flagged] = field(default_factory=list)
+    flagged: list[FlaggedEntry] = field(default_factory=list)
     secrets: list[tuple[str, str]] = field(default_factory=list)
     """Path and kind of what looks like a secret in a new entry."""
     hidden: dict[str, str] = field(default_factory=dict)
@@ -157,7 +157,7 @@ def _check_lineage(room: Repository, commits: list[Oid], done: Checked) -> None:
                     finding = Finding(
                         "lineage.replaces", "lineage", reason, (0, len(entry.text)), Verdict.HOLD
                     )
-                    done.flagged.append(Flagged(path, entry, Result(Verdict.HOLD, (finding,))))
+                    done.flagged.append(FlaggedEntry(path, entry, Result(Verdict.HOLD, (finding,))))
                 break
 
 
@@ -218,7 +218,7 @@ def _check_content(room: Repository, path: str, old: TreeEntry | None, new: Tree
             done.doubtful.append((path, entry))
         held, result, secrets = judge_incoming(path, entry)
         if held:
-            done.flagged.append(Flagged(path, entry, result, known))
+            done.flagged.append(FlaggedEntry(path, entry, result, known))
         elif result.verdict is not Verdict.ALLOW and path.startswith(_HIDDEN_WHOLE):
             done.hidden.setdefault(path, result.explain())
         done.secrets += [(path, secret.kind) for secret in secrets[:1]]

@@ -31,7 +31,7 @@ from gitmem.memory.gate.marks import is_unconfirmed
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.log import History
 from gitmem.memory.provenance import Provenance
-from gitmem.memory.retraction import is_retracted, retracted_in, retracted_units, retracts
+from gitmem.memory.retraction import Retracted, is_retracted, retracted_units, retracts
 from gitmem.notices import Notice
 from gitmem.okf import layout, paths
 from gitmem.okf.entries import DELIMITER, EntryKey, retraction_hash
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Arriving, Bundle
     from gitmem.memory.edits import Edits, Files
-    from gitmem.memory.gate.holding import Flagged
+    from gitmem.memory.gate.scan import FlaggedEntry
     from gitmem.okf.entries import Change, Entry
 
 WORTH_ASKING = 5
@@ -158,7 +158,7 @@ class _Settlement:
 
     def _hold_what_was_retracted(self) -> None:
         """Keep the text of entries that another machine retracted, in this machine's quarantine."""
-        retracted = retracted_in(self._edits)
+        retracted = Retracted(self._edits)
         for path in self._paths:
             left = _entries_of(self._edits, path)
             for key, entry in _entries_of(self._was, path).items():
@@ -172,7 +172,7 @@ def settle(
     *,
     arriving: Arriving | None = None,
     before: Oid | None = None,
-    flagged: Sequence[Flagged] = (),
+    flagged: Sequence[FlaggedEntry] = (),
     shared: bool = False,
 ) -> Settled:
     """Move `main` over what arrives and, in the same move, keep what is ours and archive what has no room.

@@ -12,7 +12,7 @@ from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
-from gitmem.memory.retraction import retracted_in
+from gitmem.memory.retraction import Retracted as RetractedIn
 from gitmem.okf import layout, paths
 from gitmem.okf.merge import Merged, Retracted, beside, merge_file
 
@@ -64,7 +64,7 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree) -> Edits:
     edits = Edits(ours)
     for path in sorted(path for path in left.keys() | right.keys() if path.startswith(_RETRACTIONS)):
         _merge_path(edits, path, base, ours, theirs, lambda _: False)
-    retracted = retracted_in(edits)
+    retracted = RetractedIn(edits).has
     # What only we changed is looked at too: the other side may have retracted it.
     for path in sorted(left.keys() | right.keys()):
         is_index = path.rpartition("/")[2] == layout.INDEX
@@ -124,4 +124,4 @@ def merge_versions(
     """One file for a merge that plain git makes; what either side retracted stays out."""
     heads = [repository.refs.read(BRANCH), repository.refs.read("MERGE_HEAD")]
     trees = [repository.tree(head) for head in heads if head]
-    return merge_file(path, base, ours, theirs, retracted_in(*trees))
+    return merge_file(path, base, ours, theirs, RetractedIn(*trees).has)

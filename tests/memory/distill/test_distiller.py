@@ -395,9 +395,12 @@ class Model:
     def distiller(self, **more: Any) -> EndpointDistiller:
         url = f"http://127.0.0.1:{self.http.server_address[1]}/v1"
         endpoint = Endpoint(url, "small", "sk-key", timeout=120)
-        return EndpointDistiller(
-            endpoint, RuleDistiller(), report=lambda notice: self.reports.append(str(notice)), **more
-        )
+        given: dict[str, Any] = {
+            "entries": dict,
+            "redact": str,
+            "report": lambda notice: self.reports.append(str(notice)),
+        }
+        return EndpointDistiller(endpoint, **(given | more))
 
     def close(self) -> None:
         self.http.shutdown()
