@@ -158,7 +158,7 @@ class _Settlement:
 
     def _hold_what_was_retracted(self) -> None:
         """Keep the text of entries that another machine retracted, in this machine's quarantine."""
-        retracted = Retracted(self._edits)
+        retracted = Retracted(self._edits).has
         for path in self._paths:
             left = _entries_of(self._edits, path)
             for key, entry in _entries_of(self._was, path).items():
