@@ -19,7 +19,7 @@ from gitmem.safety.verdict import Result, Verdict
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
-    from gitmem.memory.gate.scan import FlaggedEntry
+    from gitmem.memory.gate.marks import FlaggedEntry
     from gitmem.memory.origin import Origin
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from gitmem.okf.entries import Entry
+from gitmem.okf.entries import Entry, entry_hash
+from gitmem.safety.verdict import Result
 
 UNCONFIRMED = "unconfirmed"
 """The channel of an entry that the user did not confirm; `source` beside it names its source."""
@@ -40,3 +41,19 @@ def marked_here(entry: Entry, project: str) -> Entry:
     if is_unconfirmed(entry) or known == project:
         return entry
     return replace(entry, extra={**entry.extra, UNCONFIRMED: "file", "source": f"{PROJECT} {known}"})
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedEntry:
+    """An entry that the scanner flags: of the tree, where it stays out of prompt and recall, or of what arrives."""
+
+    path: str
+    entry: Entry
+    result: Result
+    before: bytes | None = None
+    """The file as it was here: an honest text does not go because somebody put words into it."""
+
+    @property
+    def id(self) -> str:
+        """Return what a person names it by."""
+        return entry_hash(self.entry.text)[:12]

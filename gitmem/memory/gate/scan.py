@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
+from gitmem.memory.gate.marks import FlaggedEntry
 from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.entries import entry_hash
@@ -181,22 +182,6 @@ def _toml_of(body: str) -> str:
 
 
 # --- over a whole bundle ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class FlaggedEntry:
-    """An entry that the scanner flags: of the tree, where it stays out of prompt and recall, or of what arrives."""
-
-    path: str
-    entry: Entry
-    result: Result
-    before: bytes | None = None
-    """The file as it was here: an honest text does not go because somebody put words into it."""
-
-    @property
-    def id(self) -> str:
-        """Return what a person names it by."""
-        return entry_hash(self.entry.text)[:12]
 
 
 def scan_text(text: str, scope: Scope) -> Result:

@@ -16,7 +16,7 @@ from gitmem.git.tree import MAX_FILE_BYTES
 from gitmem.git.untrusted_trees import UntrustedTrees
 from gitmem.memory.bundle import format_of
 from gitmem.memory.gate.admission import judge_incoming
-from gitmem.memory.gate.scan import FlaggedEntry
+from gitmem.memory.gate.marks import FlaggedEntry
 from gitmem.notices import Notice
 from gitmem.okf import layout, validate
 from gitmem.okf.entries import MOST_TURNS, Entry, EntryKey, is_hash, is_turn

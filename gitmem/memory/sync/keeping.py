@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Arriving, Bundle
     from gitmem.memory.edits import Edits, Files
-    from gitmem.memory.gate.scan import FlaggedEntry
+    from gitmem.memory.gate.marks import FlaggedEntry
     from gitmem.okf.entries import Change, Entry
 
 WORTH_ASKING = 5
