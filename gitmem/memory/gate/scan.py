@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
+from gitmem.memory.gate.ledger import Ledger
 from gitmem.memory.gate.marks import FlaggedEntry
 from gitmem.notices import Notice
 from gitmem.okf import layout
@@ -21,7 +21,6 @@ from gitmem.version import __version__
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.gate.ledger import Ledger
     from gitmem.okf.entries import Entry
     from gitmem.safety.scanner import Scanner
 
@@ -147,10 +146,8 @@ class BundleScanner:
     def is_released(self, text_hash: str) -> bool:
         return self._ledger.is_released(text_hash)
 
-    @cached_property
+    @property
     def _ledger(self) -> Ledger:
-        from gitmem.memory.gate.ledger import Ledger
-
         return self._bundle.part(Ledger)
 
 
