@@ -201,7 +201,7 @@ def _embeddings(agent: Agent) -> str:
     before, memory = len(agent.model.requests), agent.memory
     with mock.patch.object(embedding, "_BATCH", 10_000):
         endpoint = Endpoint(agent.model.url, "scripted", timeout=120.0)
-        Meaning(memory)._fill(EndpointEmbedder(endpoint, agent.model.url))
+        Meaning(memory)._fill(EndpointEmbedder(endpoint, agent.model.url), 3)
     return json.dumps(agent.model.requests[before:])
 
 

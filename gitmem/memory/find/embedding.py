@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gitmem.errors import GitMemError, IndexTrouble
+from gitmem.errors import EndpointError, GitMemError, IndexTrouble
 from gitmem.index.filters import shared_scopes
 from gitmem.index.messages import split
 from gitmem.index.vectors import Vectors
@@ -80,6 +80,11 @@ class EndpointEmbedder:
         return self._endpoint.embed(texts)
 
 
+def _model(embedder: Embedder, width: int) -> str:
+    """Return a name for what made the vectors: those of another model or length are of no use."""
+    return f"{embedder.name}:{width}"
+
+
 class Meaning:
     """The nearest entries of one bundle by meaning; none where no model is installed or set."""
 
@@ -111,18 +116,18 @@ class Meaning:
             return {}
         vectors = self._vectors(index)
         try:
-            vectors.use(embedder.name)
-            if missing := vectors.count_missing():
-                self._fill_beside(embedder)
-                missing = vectors.count_missing()
             (asked,) = embedder.embed([redacted(text)[:_LONGEST]])
+            vectors.use(_model(embedder, len(asked)))
+            if missing := vectors.count_missing():
+                self._fill_beside(embedder, len(asked))
+                missing = vectors.count_missing()
             found = vectors.nearest(asked, _NEAREST)
         except (GitMemError, ValueError) as error:
             if isinstance(error, IndexTrouble):
                 raise
             self._failed(error)
             return {}
-        if missing and not self._has_said:
+        if missing and not self._has_said and not self._has_failed:
             self._has_said = True
             self._bundle.report(Notice("meaning-behind", f"{missing:,}"))
         if not found:
@@ -138,14 +143,14 @@ class Meaning:
 
     # Making them
 
-    def _fill_beside(self, embedder: Embedder) -> None:
+    def _fill_beside(self, embedder: Embedder, width: int) -> None:
         """Make what is missing on a thread of its own; wait for it a little, since it may be little."""
         if self._filling is None or not self._filling.is_alive():
-            self._filling = threading.Thread(target=self._fill, args=(embedder,), daemon=True)
+            self._filling = threading.Thread(target=self._fill, args=(embedder, width), daemon=True)
             self._filling.start()
         self._filling.join(_PATIENCE)
 
-    def _fill(self, embedder: Embedder) -> None:
+    def _fill(self, embedder: Embedder, width: int) -> None:
         indexing = self._bundle.part(Indexing)
         try:
             index = indexing.current()
@@ -162,7 +167,9 @@ class Meaning:
                     ).strip()
                 }
                 made = dict(zip(texts, embedder.embed(list(texts.values())) if texts else (), strict=True))
-                vectors.store(embedder.name, [(number, made.get(number)) for number, *_ in rows])
+                if any(len(vector) != width for vector in made.values()):
+                    raise EndpointError(f"{embedder.name} answered with vectors of several lengths.")
+                vectors.store(_model(embedder, width), [(number, made.get(number)) for number, *_ in rows])
         except (GitMemError, OSError, ValueError) as error:
             self._failed(error)
         finally:
