@@ -577,6 +577,8 @@ def _converted(path: str, data: bytes | None) -> _Converted:
 
 def _unread_lines(text: str) -> list[int]:
     """The numbers of the lines that were not UTF-8 before `surrogateescape`."""
+    if is_utf8(text):
+        return []
     return [number for number, line in enumerate(text.split("\n"), 1) if not is_utf8(line)]
 
 
