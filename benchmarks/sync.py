@@ -26,6 +26,7 @@ from gitmem.config import Config
 from gitmem.git.commit_graph import only_in
 from gitmem.git.git_settings import Remote, Remotes
 from gitmem.git.repository import Repository
+from gitmem.locate import enlist
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.inspect import check_incoming
@@ -141,6 +142,8 @@ def no_change(root: Path, url: str, rounds: int) -> None:
     bundle.repository.store.close()
     # An installed command has its bytecode; without it every run would compile.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env["XDG_CONFIG_HOME"] = str(root / "config")
+    enlist(World(env), str(where))  # it is a copy
 
     def run(*command: str) -> Callable[[], object]:
         return lambda: subprocess.run(command, check=True, capture_output=True, env=env)
