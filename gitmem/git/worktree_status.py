@@ -168,8 +168,9 @@ class IndexFile:
                     yield found
         tracked = [path for path in unknown if index is not None and index.place(path_bytes(path)) >= 0]
         new = self._worktree.not_ignored([path for path in unknown if path not in set(tracked)])
-        for path in (*tracked, *new):
-            yield self._worktree.look(path)
+        for found in map(self._worktree.look, (*tracked, *new)):
+            if not found.holds(None):  # a commit under way may have removed it since it was listed
+                yield found
         yield from map(HandEdit, missing)
 
 

@@ -20,7 +20,6 @@ from tests.hosts.doors import (
     SKILL_STORE,
     SNAPSHOT,
     STORE,
-    TAG,
     conversation,
     skill_page,
 )
@@ -166,7 +165,7 @@ for _house, _where, _call in (("loop", "in a loop", _in_a_loop), ("mcp", "over M
         door(_house, "EVENT", EVENTS, name=f"remember {_kind} {_where}")(_remembered(_call, _kind))
     door(_house, "ENTRY", STORE, entries=True, name=f"revise {_where}")(_revised(_call))
     door(_house, "NOTE", PAGE, name=f"note {_where}")(_noted(_call))
-    door(_house, "NOTE", SNAPSHOT, TAG, name=f"snapshot {_where}")(_tagged(_call))
+    door(_house, "NOTE", SNAPSHOT, name=f"snapshot {_where}")(_tagged(_call))
 
 
 @door("loop", "SKILL", SKILL_STORE, otherwise=ASKED)

@@ -275,7 +275,7 @@ SESSION = "gitmem.memory.capture.sessions:Sessions.end"
 ANNOTATE = "gitmem.memory.capture.sessions:Sessions.annotate"
 PLAN, STEP = "gitmem.memory.pages:Plans.create", "gitmem.memory.pages:Plans.complete_step"
 PAGE = "gitmem.memory.pages:write_note"
-SNAPSHOT, TAG = "gitmem.memory.snapshots:Snapshots.create", "gitmem.memory.snapshots:Snapshots._tag"
+SNAPSHOT = "gitmem.memory.snapshots:Snapshots.create"
 COMMIT = "gitmem.memory.bundle:Bundle.commit"
 
 
@@ -362,14 +362,13 @@ def the_result_of_a_step(place: Place, sample: Sample) -> None:
     "notes",
     "NOTE",
     SNAPSHOT,
-    TAG,
     otherwise={Kind.SECRET: (Fate.REFUSED, "What is left of it is not a name.")},
 )
 def the_name_of_a_snapshot(place: Place, sample: Sample) -> None:
     place.memory.snapshots.create(sample.text.replace(" ", "-"), origin=place.memory.origin())
 
 
-@door("notes", "NOTE", SNAPSHOT, TAG)
+@door("notes", "NOTE", SNAPSHOT)
 def the_note_of_a_snapshot(place: Place, sample: Sample) -> None:
     place.memory.snapshots.create(f"n-{sample.topic}", sample.text, origin=place.memory.origin())
 
@@ -432,7 +431,7 @@ def _file(text: str, kind: str = "Note") -> str:
 # --- the host's own files --------------------------------------------------------------------------------
 
 HOST = "gitmem.memory.mirror.sections:Sections._commit"
-SKILLS = "gitmem.memory.mirror.files:SkillDirectory._take_in"
+SKILLS = "gitmem.memory.mirror.files:SkillDirectory._commit"
 SKILL_STORE = "gitmem.memory.skills.store:Skills._write"
 ASKED: Otherwise = {Kind.BLOCKED: (Fate.REFUSED, "The one who asks is there to be refused.")}
 FRESH = {Kind.RETRACTED: "A memory that is made now has nothing retracted."}
