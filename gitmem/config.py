@@ -131,6 +131,9 @@ class Config:
     enforce_host_files: bool = _setting(False, "take what the scanner flags out of the host's own files")
     undo_tools: bool = _setting(False, "let the model itself take memory back")
     past_tools: bool = _setting(False, "let the model look at what was removed, and at earlier states")
+    external_skills: str = _setting(
+        "", "directories with skills that are only read, as in $PATH", is_personal=True
+    )
     own_directories: str = _setting(
         "", "directories whose files are your own, cloned ones too, as in $PATH", is_personal=True
     )

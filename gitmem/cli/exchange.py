@@ -58,7 +58,7 @@ def _form_of(path: str, *, beside: str) -> str:
     return {".jsonl": "jsonl", ".md": "markdown", ".db": "holographic"}.get(ending, beside)
 
 
-_IMPORTS = ("hermes", "holographic", "okf", "markdown", "jsonl")
+_IMPORTS = ("hermes", "holographic", "okf", "openclaw", "markdown", "jsonl")
 
 
 @command(
@@ -76,8 +76,8 @@ def import_(app: App, form: str, where: str, since: str, sessions: bool, dry_run
     """Import what another program kept, through the same gate as everything; `gitmem undo` takes it back whole.
 
     FORMAT is hermes (memories, sessions of state.db, skills), holographic (its memory_store.db), okf (a memory),
-    markdown (a file, a folder, a vault) or jsonl; without it PATH says it, and a folder is markdown, or a memory.
-    A file MEMORY.md or USER.md is taken for facts, in a folder for a note. A second run brings only what is new.
+    openclaw, markdown (a file, a folder, a vault) or jsonl; without it PATH says it, and a folder is markdown, or a
+    memory. A file MEMORY.md or USER.md is taken for facts, in a folder for a note. A second run brings only what is new.
 
     \b
     gitmem import hermes --dry-run

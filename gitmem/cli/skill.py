@@ -151,7 +151,7 @@ def list_(app: App, category: str | None, stale: bool, failing: bool, prompt: bo
     app.out.paged()
     for one in found:
         use = used.of(one.name)
-        app.out.line(bold(one.title), "  ", one.description)
+        app.out.line(bold(one.title), "  ", one.description, dim("  read only") if one.is_external else "")
         if use.times:
             told = f"{count(use.times, 'use')}, {use.failed} failed, last {app.date(use.last)}"
             app.out.line("    ", dim(told), yellow("  needs a patch") if use.is_failing else "")

@@ -608,7 +608,7 @@ class Memory(OpenBundle):
         dry_run: bool = False,
         progress: Callable[[Imported], None] | None = None,
     ) -> Imported:
-        """Import what another program kept: hermes, holographic, okf, markdown or jsonl.
+        """Import what another program kept: hermes, holographic, okf, openclaw, markdown or jsonl.
 
         Each piece becomes one commit with its own date, through the gate. A second run brings only what is new; `undo`
         takes a run back whole. `since` and `sessions` choose among the sessions of Hermes.

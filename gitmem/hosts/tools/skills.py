@@ -8,6 +8,7 @@ from gitmem.errors import UsageError
 from gitmem.hosts.tools.table import LONGEST, MOST
 from gitmem.hosts.tools.text import in_pieces, line
 from gitmem.memory.gate.egress import FLAGGED, Egress
+from gitmem.memory.gate.skill_guard import judge_external
 from gitmem.okf.entries import CONCEPT
 from gitmem.world import platform_name
 
@@ -37,13 +38,15 @@ def skills(call: ToolArguments) -> Lines:
 
 def _read(call: ToolArguments, name: str, file: str) -> Lines:
     view = call.memory.skills.view(name, file)
-    egress, path = Egress(call.memory), f"{view.skill.root}/{view.file}"
-    call.session.showed([(path, CONCEPT)])
+    egress, path = Egress(call.memory), f"skills/{view.skill.name}/{view.file}"
+    if not view.skill.is_external:
+        path = f"{view.skill.root}/{view.file}"
+        call.session.showed([(path, CONCEPT)])
     text = _shown(egress, view, path)
     start = max(0, int(call.given.get("offset") or 0))
     part = text[start : start + LONGEST]
     end = start + len(part)
-    source = egress.source(path, CONCEPT)
+    source = "" if view.skill.is_external else egress.source(path, CONCEPT)
     mark = f"unconfirmed: it came from {source}" if source else ""
     return [
         line(egress.name(view.skill.title), view.file, mark),
@@ -56,7 +59,11 @@ def _read(call: ToolArguments, name: str, file: str) -> Lines:
 def _shown(egress: Egress, view: SkillView, path: str) -> str:
     if not view.is_text:
         return f"(not text, {view.size:,} bytes)"
-    return egress.text(view.text) if egress.is_harmless(view.text, path) else FLAGGED
+    if view.skill.is_external:
+        is_fine = judge_external(path, view.text.encode()) != "dangerous"
+    else:
+        is_fine = egress.is_harmless(view.text, path)
+    return egress.text(view.text) if is_fine else FLAGGED
 
 
 def manage(call: ToolArguments) -> Lines:

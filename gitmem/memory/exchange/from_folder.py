@@ -1,4 +1,4 @@
-"""Folders of markdown: notes, an Obsidian vault, an OKF bundle; and a MEMORY.md by itself."""
+"""Folders of markdown: notes, an Obsidian vault, an OKF bundle, an OpenClaw workspace; and a MEMORY.md by itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _BAD_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\+00:00Z")
 _BULLET = re.compile(r"^[*+-]\s+(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _HEADING = re.compile(r"^#.*$", re.MULTILINE)
 _FACTS = {"MEMORY.md": layout.MEMORY, "USER.md": layout.USER}
-"""Files of facts, where one is imported by its name; in a folder they are notes."""
+"""Files of facts, where one is imported by its name, and in a workspace of OpenClaw; in another folder they are notes."""
+_APPROVALS = ("exec-approvals.json", "allowlist.json", "command-allowlist.json")
+"""Files in which OpenClaw keeps the commands that it may run."""
 
 
 def markdown_pieces(path: str, importer: Importer) -> Iterator[Piece]:
@@ -69,6 +71,31 @@ def aged(texts: Iterable[str], store: str, at: float) -> Iterator[NewEntry]:
     """New entries of one moment, in their order."""
     begun = timestamps.stamp_of(at)
     return (NewEntry(one, store, timestamps.later(begun, number)) for number, one in enumerate(texts))
+
+
+def openclaw_pieces(path: str, importer: Importer) -> Iterator[Piece]:
+    """An OpenClaw home or workspace: its facts, SOUL.md, daily logs, and allow-lists as a record only."""
+    workspace = os.path.join(path, "workspace")
+    top = workspace if os.path.isdir(workspace) else path
+    beside = [(name, os.path.join(path, name)) for name in _APPROVALS if top != path]
+    files: list[NewFile] = []
+    for relative, full in (*_files(top, importer), *(one for one in beside if os.path.isfile(one[1]))):
+        name = os.path.basename(relative)
+        if relative in _FACTS:
+            yield _facts(full, f"openclaw {relative}", importer)
+        elif relative == "SOUL.md":
+            files.append(NewFile(layout.CONFIG_SOUL, read_regular(full)))
+        elif name in _APPROVALS:
+            files.append(NewFile(f"openclaw/{paths.slug(name)}.md", _recorded(read_regular(full))))
+        elif name.endswith(".md") and name != "AGENTS.md":
+            files.append(NewFile(f"openclaw/{relative}", read_regular(full)))
+    yield from _in_batches("openclaw files", files)
+
+
+def _recorded(commands: bytes) -> bytes:
+    """An allow-list of commands as a page to read: gitmem applies none of it."""
+    head = "---\ntype: Record\ntitle: Commands that OpenClaw allowed\n---\nA record: gitmem applies none of it.\n\n"
+    return head.encode() + b"```json\n" + commands + b"\n```\n"
 
 
 def _linked(data: bytes, relative: str, names: dict[str, str]) -> bytes:

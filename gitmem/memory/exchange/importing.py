@@ -117,7 +117,7 @@ class Imported(Printed):
     dry_run: bool = False
 
 
-FORMATS = ("hermes", "holographic", "okf", "markdown", "jsonl")
+FORMATS = ("hermes", "holographic", "okf", "openclaw", "markdown", "jsonl")
 
 
 def pieces(
@@ -131,6 +131,7 @@ def pieces(
     readers = {
         "holographic": from_hermes.fact_pieces,
         "okf": from_folder.okf_pieces,
+        "openclaw": from_folder.openclaw_pieces,
         "markdown": from_folder.markdown_pieces,
         "jsonl": from_lines.line_pieces,
     }

@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedSkill, GitMemError
-from gitmem.memory.gate.admission import Admission, retracted_result
+from gitmem.memory.gate.admission import SKILL, Admission, retracted_result
 from gitmem.memory.gate.ledger import Ledger
 from gitmem.memory.retraction import retracted_units
 from gitmem.okf.entries import entry_hash
@@ -186,6 +186,15 @@ _RUN_BEGINS = re.compile(r"[A-Za-z0-9+/]{16}")
 def was_taken_back(files: Files, path: str, data: bytes) -> bool:
     """Return whether a file of a skill, as it is stored, was retracted in a tree."""
     return bool(retracted_units(files, open_file(path, data)))
+
+
+def judge_external(path: str, data: bytes) -> Danger:
+    """Return what the shipped rules say of a file that is in no bundle."""
+    from gitmem.safety.scanner import Scanner
+
+    text = text_of(data)
+    result = judge_binary(data) if text is None else Scanner.shipped().scan(text, SKILL.scope, path=path)
+    return DANGERS[result.verdict]
 
 
 def text_of(data: bytes) -> str | None:

@@ -1,13 +1,17 @@
-"""The list of skills, and what each says of itself."""
+"""The list of skills: what each says of itself, from the bundle and from directories that are only read."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from gitmem.errors import InvalidContent
 from gitmem.git.objects import path_text
-from gitmem.okf.skills import ROOT, SKILL_FILE, SkillHead, original, read_head
+from gitmem.memory.skills.directory import files_below, read_steadily, skills_below
+from gitmem.okf.skills import MAX_FILES, ROOT, SKILL_FILE, SkillHead, original, read_head
 from gitmem.state import CACHE
 
 if TYPE_CHECKING:
@@ -21,13 +25,14 @@ _DEPTH = 6
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill as it is listed. `root` is its directory in the bundle."""
+    """One skill as it is listed. `root` is its directory: in the bundle, or in one that is only read."""
 
     name: str
     category: str
     head: SkillHead
     root: str
-    oid: Oid
+    is_external: bool = False
+    oid: Oid = ""
     """Its SKILL.md as the bundle has it."""
 
     @property
@@ -75,21 +80,38 @@ class Catalog:
         fresh = {
             one.oid
             for one in skills
-            if one.oid not in passed and judge((self.read(one) or b"").decode(), one.path)
+            if one.oid and one.oid not in passed and judge((self.read(one) or b"").decode(), one.path)
         }
         if fresh:
             passed = (passed | fresh) & {one.oid for one in skills}
             self._bundle.state.write_json(CACHE, {"rules": rules, "passed": sorted(passed)}, _PASSED)
         return passed
 
+    def external(self) -> Sequence[Skill]:
+        """The skills of the directories that are only read; one that the bundle has too is the bundle's."""
+        found: dict[str, Skill] = {}
+        for top in external_directories(self._bundle):
+            for category, directory in skills_below(top):
+                name = os.path.basename(directory)
+                data = _read(directory, SKILL_FILE)
+                if data is not None and name not in found:
+                    head = read_head(data.decode("utf-8", "replace"), name)
+                    found[name] = Skill(name, category, head, directory, is_external=True)
+        return tuple(found.values())
+
     def files(self, skill: Skill) -> Sequence[str]:
         """The supporting files of a skill, by their paths inside it."""
-        inside = self._bundle.tree().files(skill.root)
-        found = (path.removeprefix(f"{skill.root}/") for path, _ in inside)
+        if skill.is_external:
+            found: Iterable[str] = islice(files_below(skill.root, strict=False), MAX_FILES)
+        else:
+            inside = self._bundle.tree().files(skill.root)
+            found = (path.removeprefix(f"{skill.root}/") for path, _ in inside)
         return tuple(sorted(name for name in found if name != SKILL_FILE))
 
     def read(self, skill: Skill, file: str = SKILL_FILE) -> bytes | None:
         """A file of a skill, in the form that agents have."""
+        if skill.is_external:
+            return _read(skill.root, file)
         data = self._bundle.read(f"{skill.root}/{file}")
         return None if data is None else original(data)
 
@@ -100,7 +122,7 @@ class Catalog:
         if way and skill is not None and not skill.is_directory:
             *category, name = way
             head = self._head(skill.oid, name)
-            yield Skill(name, "/".join(category), head, "/".join((ROOT, *way)), skill.oid)
+            yield Skill(name, "/".join(category), head, "/".join((ROOT, *way)), oid=skill.oid)
         elif len(way) < _DEPTH:
             for part, entry in names.items():
                 if entry.is_directory:
@@ -111,3 +133,16 @@ class Catalog:
             text = self._bundle.repository.store.blob(oid).decode("utf-8", "replace")
             self._heads[oid] = read_head(text, name)
         return self._heads[oid]
+
+
+def external_directories(bundle: Bundle) -> list[str]:
+    """The directories with skills that are only read, as the settings name them."""
+    given = bundle.config.external_skills.split(os.pathsep)
+    return [bundle.world.path(one.strip()) for one in given if one.strip()]
+
+
+def _read(root: str, file: str) -> bytes | None:
+    try:
+        return read_steadily(os.path.join(root, *file.split("/")))
+    except (OSError, InvalidContent):
+        return None

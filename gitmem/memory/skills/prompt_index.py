@@ -46,7 +46,7 @@ class PromptIndex:
         return [
             (one, said)
             for one in skills
-            if one.oid in passed and (said := self._said(egress, one)) is not None
+            if (one.is_external or one.oid in passed) and (said := self._said(egress, one)) is not None
         ]
 
     def _said(self, egress: Egress, skill: Skill) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches, unified_diff
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from gitmem.errors import BundleBusy, InvalidContent, TooLarge, UnknownRevision, UsageError
+from gitmem.errors import BundleBusy, InvalidContent, Refused, TooLarge, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.git.revisions import did_you_mean
 from gitmem.memory.gate.admission import Admission
@@ -108,7 +108,7 @@ class Skills:
 
     def edit(self, name: str, content: str, **asked: Unpack[AskedBy]) -> SkillWrite:
         """Put another SKILL.md in the place of the whole one."""
-        skill = self.get(name)
+        skill = self._own(name)
         return self._write("edit", skill.name, skill.root, self._page(skill.name, content), **asked)
 
     def patch(
@@ -116,7 +116,7 @@ class Skills:
     ) -> SkillWrite:
         """Replace one passage of a file by another: where it is once, or everywhere (`every`)."""
         for _ in range(_TRIES):
-            skill = self.get(name)
+            skill = self._own(name)
             where = self._file(file)
             before = self.view(name, where)
             if not before.is_text:
@@ -133,13 +133,13 @@ class Skills:
 
     def write_file(self, name: str, file: str, content: str | bytes, **asked: Unpack[AskedBy]) -> SkillWrite:
         """Write a supporting file, new or in the place of the one of that name."""
-        skill = self.get(name)
+        skill = self._own(name)
         data = content.encode() if isinstance(content, str) else content
         return self._write("write", skill.name, skill.root, {form.check_file_path(file): data}, **asked)
 
     def remove_file(self, name: str, file: str, **asked: Unpack[AskedBy]) -> SkillWrite:
         """Remove a supporting file."""
-        skill = self.get(name)
+        skill = self._own(name)
         if file == SKILL_FILE:
             raise InvalidContent(f"Without {SKILL_FILE} there is no skill.", hint="Delete the skill instead.")
         file = form.check_file_path(file)
@@ -151,7 +151,7 @@ class Skills:
 
     def delete(self, name: str, **asked: Unpack[AskedBy]) -> SkillWrite:
         """Remove a skill with all its files; it stays in the history."""
-        skill = self.get(name)
+        skill = self._own(name)
         gone: Mapping[str, bytes | None] = dict.fromkeys((SKILL_FILE, *self.files(skill)))
         return self._write("delete", skill.name, skill.root, gone, **asked)
 
@@ -177,10 +177,10 @@ class Skills:
         """The categories, each with how many skills it has; the empty one is of those that are in none."""
         return dict(sorted(Counter(one.category for one in self.list(platform=platform)).items()))
 
-    def get(self, name: str) -> Skill:
+    def get(self, name: str, *, external: bool = True) -> Skill:
         """A skill by its name, or by category and name."""
         wanted = name.strip().strip("/")
-        known = self._catalog.of_bundle()
+        known = self.list() if external else self._catalog.of_bundle()
         found = [one for one in known if wanted in (one.name, one.title)]
         if not found:
             near = get_close_matches(wanted.rpartition("/")[2], [one.name for one in known], _NEAR)
@@ -239,6 +239,16 @@ class Skills:
     @property
     def _catalog(self) -> Catalog:
         return self._bundle.part(Catalog)
+
+    def _own(self, name: str) -> Skill:
+        """A skill of the bundle, to change."""
+        skill = self.get(name)
+        if skill.is_external:
+            raise Refused(
+                f"The skill {skill.name} is in {skill.root}, which is only read.",
+                hint="Import it into the bundle to change it: `gitmem skill create NAME DIR`.",
+            )
+        return skill
 
     def _page(self, name: str, content: str) -> dict[str, bytes | None]:
         text = plain_newlines(content)
@@ -330,16 +340,20 @@ class Skills:
         if len(after) > MAX_FILES and len(after) > len(there):
             raise TooLarge(f"The skill would have {len(after)} files: at most {MAX_FILES}.")
 
-    def list(self, category: str | None = None, *, platform: str = "") -> Sequence[Skill]:
+    def list(
+        self, category: str | None = None, *, platform: str = "", external: bool = True
+    ) -> Sequence[Skill]:
         """The skills, by category and name: of one category or of all, and only those for a platform."""
-        skills = self._catalog.of_bundle()
-        known = {one.category for one in skills}
+        own = self._catalog.of_bundle()
+        names = {one.name for one in own}
+        others = [one for one in self._catalog.external() if one.name not in names] if external else []
+        known = {one.category for one in (*own, *others)}
         if category and category not in known:
             hint = did_you_mean(category, known, "`gitmem skill list` shows all skills.")
             raise UnknownRevision(f"There is no category {category!r} here.", hint=hint)
         return tuple(
             one
-            for one in skills
+            for one in (*own, *others)
             if (category is None or one.category == category) and one.head.runs_on(platform)
         )
 

@@ -750,9 +750,29 @@ def test_a_page_with_nothing_else_waits_whole(bundle: Memory, tmp_path: Path) ->
     assert not [item for item in review.waiting(bundle) if item.kind == "held"]
 
 
+def test_openclaw(bundle: Memory, tmp_path: Path) -> None:
+    """Facts become entries, SOUL.md goes to config, allow-lists are a record and nothing more."""
+    work = tmp_path / "workspace"
+    (work / "memory").mkdir(parents=True)
+    (work / "MEMORY.md").write_text("# Memory\n\n- Ada likes tabs.\n- The server\n  is called anvil.\n")
+    (work / "USER.md").write_text("Ada, engineer.\n§\nLives in Rome.")
+    (work / "SOUL.md").write_text("Be kind.\n")
+    (work / "memory" / "2025-05-01.md").write_text("It rained.\n")
+    (tmp_path / "exec-approvals.json").write_text('{"allow": ["rm"]}')
+    done = bundle.bring_in("openclaw", str(tmp_path))
+
+    assert texts(bundle) == ["Ada likes tabs.", "The server is called anvil."]
+    assert texts(bundle, "user") == ["Ada, engineer.", "Lives in Rome."]
+    assert b"Be kind." in (bundle.read("config/soul.md") or b"")
+    assert b"It rained." in (bundle.read("openclaw/memory/2025-05-01.md") or b"")
+    assert b"applies none of it" in (bundle.read("openclaw/exec-approvals-json.md") or b"")
+    assert done.held == []
+    assert bundle.bring_in("openclaw", str(tmp_path)).commits == 0
+
+
 def test_a_place_that_is_not_there(bundle: Memory, tmp_path: Path) -> None:
     """One sentence for each format."""
-    for form in ("hermes", "holographic", "okf", "markdown", "jsonl"):
+    for form in ("hermes", "holographic", "okf", "openclaw", "markdown", "jsonl"):
         with pytest.raises(InvalidContent):
             bundle.bring_in(form, str(tmp_path / "none"))
     with pytest.raises(UsageError):

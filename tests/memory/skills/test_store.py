@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from gitmem.errors import (
     BlockedSkill,
     GitMemError,
     InvalidContent,
+    Refused,
     TooLarge,
     UnknownRevision,
     UnsafePath,
@@ -182,6 +184,21 @@ def test_files_beside_the_skill_are_part_of_it(bundle: Memory, tmp_path: Path) -
     bundle.skills.write_file("deploy", "core/run.md", "Run.\n")
     for file in ("other/.x.md", ".hidden", "references", "../x.md"):
         unchanged(bundle, lambda file=file: bundle.skills.write_file("deploy", file, "x"), GitMemError)  # type: ignore[misc]
+
+
+def test_directories_that_are_only_read(bundle: Memory, tmp_path: Path) -> None:
+    outside = tmp_path / "outside" / "ops" / "scale"
+    (outside / "references").mkdir(parents=True)
+    (outside / "SKILL.md").write_text(text("scale", "How to scale"))
+    (outside / "references" / "a.md").write_text("words\n")
+    (tmp_path / "outside" / "deploy").mkdir()
+    (tmp_path / "outside" / "deploy" / "SKILL.md").write_text(text(description="Another one"))
+    bundle.config = replace(bundle.config, external_skills=str(tmp_path / "outside"))
+    bundle.skills.create("deploy", text())
+    found = {one.name: (one.description, one.is_external) for one in bundle.skills.list()}
+    assert {"deploy": ("How to deploy the site", False), "scale": ("How to scale", True)} == found
+    assert "words\n" == bundle.skills.view("scale", "references/a.md").text
+    unchanged(bundle, lambda: bundle.skills.patch("scale", "Run", "Do"), Refused, "only read")
 
 
 def test_the_list_follows_every_change(bundle: Memory) -> None:
