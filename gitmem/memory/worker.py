@@ -49,7 +49,7 @@ class Worker:
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(run())
-                except Exception as error:  # noqa: BLE001 (the one that waits for it gets it)
+                except BaseException as error:  # noqa: BLE001 (the one that waits for it gets it, also an exit)
                     future.set_exception(error)
 
         self.do(work)

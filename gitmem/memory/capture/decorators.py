@@ -75,7 +75,7 @@ def _observed(bundle: Recorder, function: Callable[P, R], tell: Callable[..., No
             failure = error
             raise
         finally:
-            if result or failure:
+            if result or failure is not None:
                 try:
                     tell(function, given, result[0] if result else None, failure)
                 except GitMemError as error:

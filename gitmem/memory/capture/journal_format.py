@@ -179,10 +179,11 @@ def _value(raw: bytes) -> dict[str, object] | None:
 def _record(value: dict[str, object]) -> Record | None:
     seq, kind, at = value.get("seq"), value.get("kind"), value.get("at")
     session, fields, context = value.get("session"), value.get("fields"), value.get("context")
-    is_texts = isinstance(kind, str) and isinstance(at, str) and isinstance(session, str)
-    if is_texts and isinstance(seq, int) and isinstance(fields, dict) and isinstance(context, dict):
-        return Record(seq, kind, at, session, fields, context)  # type: ignore[arg-type]
-    return None
+    if not (isinstance(seq, int) and isinstance(fields, dict) and isinstance(context, dict)):
+        return None
+    if not (isinstance(kind, str) and isinstance(at, str) and isinstance(session, str)):
+        return None
+    return Record(seq, kind, at, session, fields, context)
 
 
 # Field values on their way in: JSON can hold them and gives them back unchanged
